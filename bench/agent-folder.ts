@@ -4,12 +4,12 @@ import { type Bench, type Figure, median, quantile, type Row } from "./support/f
 import { underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 
-/** Turns of one agent before the next one's. */
+/** Turns of one agent before the next agent's. */
 const ROUND = 100;
 
 /**
- * What an agent's folder costs a turn: three agents of one daemon, turn about, with a model that answers at once: one without
- * a folder, one with files, one that has notes of the channel as well.
+ * The cost of an agent's folder per turn: three agents of one daemon in alternation, with a model that answers at once:
+ * one without a folder, one with files, one that also has notes of the channel.
  */
 export const agentFolder: Figure = {
   name: "agent-folder",
@@ -61,7 +61,7 @@ async function measureFolders(bench: Bench): Promise<Row[]> {
         await untilIndexed(weir, 100);
       });
       const served = (await model.served()).filter((one) => one.model === `reply-0-8+${id}`);
-      // The first round is for warming up.
+      // The first round is the warm-up.
       if (round === 0) continue;
       kept.own.push(...own.map((ms, turn) => ms - modelMs(served[turn])));
       kept.cpu.push((load.daemonCpuMs + load.postgresCpuMs) / ROUND);

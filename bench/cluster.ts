@@ -7,12 +7,12 @@ import { CONNECTION_VARIABLE, startTestServer } from "../test/support/test-serve
 import { UsageError } from "../test/support/usage.ts";
 import { type Bar, type Bench, type Figure, median, quantile, type Row } from "./support/figure.ts";
 
-/** As a daemon's own, with fsync; several daemons want more connections. */
+/** Like a daemon's own, with fsync; several daemons need more connections. */
 const SETTINGS = { max_connections: "300" };
 const CHANNELS = 32;
 const SEED = 1;
 
-/** What it costs to be one of several daemons: all are processes, and so are the model and the chat service. */
+/** The cost of a cluster of daemons: all are processes, and so are the model and the chat service. */
 export const cluster: Figure = {
   name: "cluster",
   about:
@@ -30,7 +30,7 @@ export const cluster: Figure = {
   },
 };
 
-/** Turn about in one hour of one machine: alone, at the home, across. */
+/** Alternately, in the same hour on the same machine: alone, at the home, across. */
 async function ownTimes(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const turns = bench.isQuick ? 40 : 600;
   await using alone = await ClusterScene.open({ ...sceneOf(broker, 1), isAlone: true });
@@ -64,7 +64,7 @@ async function ownTimes(bench: Bench, broker: TestBroker): Promise<Row[]> {
   ];
 }
 
-/** A row for each share of the sorted times, ms; 1: the longest. */
+/** A row for each quantile of the sorted times, ms; 1: the longest. */
 function spreadOf(
   what: string,
   times: readonly number[],
@@ -82,7 +82,7 @@ function spreadOf(
   });
 }
 
-/** From kill -9 to the first call of the model for each channel that was due. */
+/** From kill -9 to the first model call for each channel with due work. */
 async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const { delays: _none, ...options } = { ...sceneOf(broker, 3), channels: 200 };
   const seconds = bench.isQuick ? 5 : 90;
@@ -103,7 +103,7 @@ async function takeovers(bench: Bench, broker: TestBroker): Promise<Row[]> {
   ];
 }
 
-/** Closed loop: each channel asks again once it is answered, and any daemon hears it. Then nobody says anything for as long. */
+/** Closed loop: each channel asks again once it is answered, and any daemon receives it. Then an idle period of the same length. */
 async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
   const seconds = bench.isQuick ? 2 : 15;
   const rows: Row[] = [];
@@ -147,7 +147,7 @@ async function throughputs(bench: Bench, broker: TestBroker): Promise<Row[]> {
   return rows;
 }
 
-/** What Postgres has done for a cluster's database so far. */
+/** The work of Postgres for a cluster's database so far. */
 interface Work {
   /** Seconds. */
   readonly atS: number;
@@ -155,7 +155,7 @@ interface Work {
   readonly walBytes: number;
 }
 
-/** Connections tell of their transactions a second late. */
+/** Connections report their transactions a second late. */
 const LATE_MS = 1500;
 
 async function workOf({ audit }: ClusterScene): Promise<Work> {

@@ -7,18 +7,18 @@ import { type Bench, type Figure, type Row, sum } from "./support/figure.ts";
 import { type PromptPrefix, type ServedRequest, startBenchModel } from "./support/model.ts";
 import { promptBytes, sharedBytes } from "./support/prompt-bytes.ts";
 
-/** A conversation of long turns, ten times as fast as people: the summariser takes as many turns as one of 20 s beside a turn each 4 s. */
+/** A conversation of long turns at ten times people's speed: a summary takes as many turns as one of 20 s with a turn each 4 s. */
 const TURN_MS = 400;
 const SUMMARY_MS = 2000;
-/** Of a message and of an answer each, in bytes: together about 510 tokens a turn. */
+/** Of each message and each answer, in bytes: together about 510 tokens a turn. */
 const TEXT_BYTES = 1020;
-/** What the server counts as a token. */
+/** Bytes in one of the server's tokens. */
 const BYTES_A_TOKEN = 4;
-/** Output and reserve that Weir keeps free by default. */
+/** Weir's default room for output and reserve. */
 const RESERVE = 6144;
 const CACHES = ["prefix", "breakpoints", "blocks"] as const;
 type Cache = (typeof CACHES)[number];
-/** `cache_markers` of a model with such a cache. */
+/** `cache_markers` of a model with this cache. */
 const MARKERS: Readonly<Record<Cache, string>> = {
   prefix: "false",
   breakpoints: '"breakpoints"',
@@ -50,20 +50,20 @@ const WORKLOADS: readonly Workload[] = [
   { name: "128k, 500 turns", turns: 500, window: 131_072, bars: { fullPrice: 1_500_000 } },
 ];
 
-/** What one way of holding a conversation has cost; tokens as the server counts them. */
+/** The cost of one way to hold a conversation; tokens by the server's count. */
 interface Spent {
   readonly prompts: readonly PromptPrefix[];
-  /** By a provider with the cache; none for the plain ways. */
+  /** By a provider with the cache; empty for the plain ways. */
   readonly billed: readonly NonNullable<ServedRequest["billed"]>[];
   readonly summariser: { readonly input: number; readonly output: number; readonly billed: Spent["billed"] };
   readonly emergencies: number;
   /** Turns that waited for a summary. */
   readonly blocked: number;
-  /** Messages that neither a prompt nor a summary shows any more, in turns. */
+  /** Messages that neither a prompt nor a summary shows, in turns. */
   readonly lost: number;
 }
 
-/** Tokens that a long conversation is paid for, beside two plain ways of holding it. */
+/** Billed tokens of a long conversation, compared with two plain ways to hold it. */
 export const cost: Figure = {
   name: "cost",
   about:
@@ -84,15 +84,15 @@ export const cost: Figure = {
   },
 };
 
-/** Under breakpoints and blocks a conversation may cost so much of what it may under a cache of prefixes. */
+/** Factor of the bar with breakpoints and blocks, relative to a cache of prefixes. */
 const OVER_PREFIX = 1.3;
 
-/** What a provider with this cache takes, with marks of Weir, and with its own at the latest message alone. */
+/** A provider's charge with this cache, with Weir's marks, and with its own mark at the latest message only. */
 function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser }: Spent): Row[] {
   const row = (what: string, value: number, bar?: Row["bar"]): Row => {
     return { what: `${name}, ${cache}: ${what}`, value, unit: "tokens", ...(bar !== undefined && { bar }) };
   };
-  // A summariser's requests begin with the same instructions.
+  // A summariser's requests share their instructions.
   const all = [...billed, ...summariser.billed];
   const of = (part: "read" | "written" | "plain"): number => sum(all.map(({ use }) => use[part]));
   const atFull = sum(all.map(({ use }) => fullPrice(use)));
@@ -110,7 +110,7 @@ function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser
   return cache === "prefix" ? rows : [...rows, row("without marks of its own", unmarked)];
 }
 
-/** The messages of people: the answers come from the server. */
+/** People's messages; the answers come from the server. */
 function conversation(turns: number): string[] {
   const talk = createTalk(11);
   return Array.from({ length: turns }, () => talk(TEXT_BYTES));
@@ -142,7 +142,7 @@ async function holdByWeir(
     const ask = async (cache: Cache): Promise<void> => {
       const asked = await weir.platforms.get(cache)?.ask("room", line);
       if (asked === undefined) throw new Error(`no platform for ${cache}`);
-      // A summariser's answer is the only thing that takes as long.
+      // Only a summariser's answer takes this long.
       if (asked.answeredAt - asked.handedInAt > SUMMARY_MS / 2)
         blocked.set(cache, (blocked.get(cache) ?? 0) + 1);
       if (!asked.isAnswer) lost.set(cache, (lost.get(cache) ?? 0) + 1);
@@ -185,7 +185,7 @@ function inputOf(served: readonly ServedRequest[]): number {
   return sum(served.map(({ bytes }) => bytes / BYTES_A_TOKEN));
 }
 
-/** A request of the plain ways, and what they count of it. */
+/** A request of a plain way, with its counts. */
 class PlainPrompts {
   readonly prompts: PromptPrefix[] = [];
   #before: Buffer = Buffer.alloc(0);
@@ -203,7 +203,7 @@ function tokensOf(messages: readonly object[]): number {
   return promptBytes([SYSTEM, ...messages]).length / BYTES_A_TOKEN;
 }
 
-/** As many of the newest messages as fill 80 % of the window: the rest is forgotten. */
+/** The newest messages that fill 80 % of the window: earlier ones are forgotten. */
 function holdByLast({ window }: Workload, lines: readonly string[]): Spent {
   const said = new PlainPrompts();
   const answer = createTalk(12);
@@ -226,7 +226,7 @@ function holdByLast({ window }: Workload, lines: readonly string[]): Spent {
   };
 }
 
-/** At 80 % all but the newest 20 messages become a summary, and the turn waits for it. */
+/** At 80 % all but the newest 20 messages become a summary, for which the turn waits. */
 function holdByWaiting({ window }: Workload, lines: readonly string[]): Spent {
   const said = new PlainPrompts();
   const answer = createTalk(12);
@@ -269,7 +269,7 @@ function rowsOf(
   }));
   const input = sum(sizes.map(({ total }) => total));
   const fresh = sum(sizes.map((one) => one.fresh));
-  // The first request has nothing before it.
+  // The first request has no predecessor.
   const resets = sizes.slice(1).filter((one) => one.fresh > one.total / 2);
   const ordinary = sizes.slice(1).filter((one) => one.fresh <= one.total / 2);
   const atRate = (cached: number): number => fresh + cached * (input - fresh) + summariser.input;

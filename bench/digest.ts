@@ -12,12 +12,12 @@ import { createRandom, createTalk, PEOPLE } from "./support/conversation.ts";
 import { type Bench, type Figure, quantile, type Row, sum } from "./support/figure.ts";
 import { readFacts, readMessages, type RecordedFact, type RecordedMessage } from "./support/recordings.ts";
 
-/** Messages of one digest: what a compaction covers. */
+/** Messages of one digest, as in a compaction. */
 const RANGE = 300;
 const SHARE = 0.25;
-/** How much of a range a digest takes, where it is measured beside random lines. */
+/** Length of a digest as a share of its range, for the comparison with random lines. */
 const SHARES = [0.25, 0.125];
-/** A fact counts as told where so many of its words are in the digest. */
+/** Share of a fact's words that must be in the digest for it to count as kept. */
 const TOLD = 0.6;
 
 const TIME = createTimeFormat("UTC");
@@ -30,12 +30,12 @@ const RENDERER = new Renderer(TIME, {
   resultImages: () => "",
 });
 
-/** What the deterministic digest keeps of what must not get lost, at a quarter of the length. */
+/** Important facts that the deterministic digest keeps, at a quarter of the length. */
 export const digest: Figure = {
   name: "digest",
   about: "names, numbers, links and identifiers that the digest keeps at a quarter of the length",
   async run(bench: Bench): Promise<Row[]> {
-    // Every third of its sentences has a fact that no other has: a quarter of the length holds at most 0.62 of them.
+    // Every third sentence has a unique fact: a quarter of the length holds at most 0.62 of them.
     const rows = [measure("made-up talk", ranges(madeUp(3000)), 0.55)];
     for (const name of recordingNames(bench.recordings)) {
       const messages = readMessages(bench.recordings ?? "", name);
@@ -50,7 +50,7 @@ export const digest: Figure = {
     return [
       ...rows,
       { what: "a digest of 4,000 messages", value: sum(slices), unit: "ms" },
-      // Between two of them everything else has its turn: what it adds to the delay of the event loop.
+      // Other work runs between two slices: what they add to the delay of the event loop.
       {
         what: "of which in one slice, p99",
         value: quantile(slices, 0.99),
@@ -81,7 +81,7 @@ function measure(what: string, conversations: readonly (readonly Entry[])[], atL
   return { what: `kept of ${what}`, value: kept / all, unit: "", bar: { atLeast } };
 }
 
-/** Facts that somebody noted of the conversations, and that no digest selects by: told by the digest, and by lines drawn by lot. */
+/** Facts that somebody noted of the conversations, which do not influence the digest: kept by the digest, and by random lines. */
 function besideRandomLines(messages: readonly RecordedMessage[], facts: readonly RecordedFact[]): Row[] {
   if (facts.length === 0) return [];
   const parts = [...Map.groupBy(messages, (one) => one.conversation_id)].flatMap(([id, all]) => {
@@ -117,7 +117,7 @@ function besideRandomLines(messages: readonly RecordedMessage[], facts: readonly
   });
 }
 
-/** Whole lines, the same in every run, until the room is used up. */
+/** Random whole lines, the same in every run, until the room is used up. */
 function randomLines(entries: readonly Entry[], share: number): string {
   const random = createRandom(7);
   const drawn = entries.map((entry) => ({ entry, at: random() })).toSorted((a, b) => a.at - b.at);
@@ -143,7 +143,7 @@ function digestOf(entries: readonly Entry[], share = SHARE): Slices<Digest> {
   });
 }
 
-/** How long each slice takes, ms. */
+/** Duration of each slice, ms. */
 function slicesOf(work: Slices<unknown>): number[] {
   const slices: number[] = [];
   for (let isDone = false; !isDone;) {
@@ -154,7 +154,7 @@ function slicesOf(work: Slices<unknown>): number[] {
   return slices;
 }
 
-/** Links, identifiers, numbers, and the names of those who spoke: each once. */
+/** Links, identifiers, numbers, and the speakers' names: each once. */
 function factsOf(entries: readonly Entry[]): Set<string> {
   const facts = new Set<string>();
   for (const entry of entries) {

@@ -5,14 +5,14 @@ import { type ChatScene, measureAtOnce, measureTurns, OPEN_TO_ALL, openChatScene
 import type { Bench, Figure, Row } from "./support/figure.ts";
 
 const MANY = 500;
-/** Between the first messages of the channels, ms: each fetches what was said before, and Discord's rate limit counts that. */
+/** Delay between the first messages of the channels, ms: each fetches earlier messages, which count for Discord's rate limit. */
 const PACE_MS = 25;
 
 /**
- * What Discord's side costs: from an event on the gateway to the log and to the model's server, and from the model's last
- * token to the acknowledgement of the answer. The real discord.js on a small Discord, which runs in the daemon's process and
- * so counts. One message at a time, in one channel and by turns in 500; then one in each of 500 at once, which
- * has to wait for the fifty calls a second that Discord allows, and without that limit.
+ * The cost of Discord's side: from an event on the gateway to the log and to the model's server, and from the model's
+ * last token to the acknowledgement of the answer. The real discord.js on a small Discord, which runs in the daemon's
+ * process and so is included. One message at a time, in one channel and by turns in 500; then one in each of 500 at
+ * once, which has to wait for the fifty calls a second that Discord allows, and without that limit.
  */
 export const discord: Figure = {
   name: "discord",
@@ -57,7 +57,7 @@ async function openScene(callsPerSecond: number): Promise<ChatScene> {
   return { ...scene, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
-/** Every channel has been heard of, and answered. */
+/** Lets every channel be heard and answered once. */
 async function meetAll(scene: ChatScene): Promise<void> {
   const answered = scene.channels.map(async (channel, index) => {
     await delay(index * PACE_MS);

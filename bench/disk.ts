@@ -6,7 +6,7 @@ import { startBenchModel } from "./support/model.ts";
 const CHANNELS = 10;
 const LENGTHS = [100, 500] as const;
 
-/** What the database takes for what people have said, the search index included; without vectors, pictures and summaries. */
+/** The database's size for people's messages, with the search index; without vectors, pictures and summaries. */
 export const disk: Figure = {
   name: "disk",
   about: "database of 100,000 messages of 100 and of 500 characters, with their search rows",

@@ -5,10 +5,10 @@ import { loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 
 const CHANNELS = 32;
-/** Messages of one channel that come together: a backfill's page, a burst. */
+/** Messages of one channel that arrive together: a page of a backfill, a burst. */
 const BATCH = 50;
 
-/** How many messages a second are appended that want no answer, until the last of them can be found by recall. */
+/** Messages a second that are appended without an answer, until recall can find the last of them. */
 export const listening: Figure = {
   name: "listening",
   about: `messages a second without a reply, indexing included, ${CHANNELS} channels`,
@@ -51,7 +51,7 @@ export const listening: Figure = {
   },
 };
 
-/** In each channel, the next message (or batch) is handed in when the one before is durable. */
+/** Passes the next message (or batch) of each channel once the one before is durable. */
 async function appendAll(weir: BenchDaemon, name: string, count: number, batch: number): Promise<void> {
   const { platform } = weir;
   const talkInto = async (room: string, seed: number): Promise<void> => {

@@ -6,10 +6,10 @@ import { loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 
 const SIZES = [100, 1000, 10_000, 100_000] as const;
-/** Entries that no summary covers when the measuring begins. */
+/** Entries without a summary when the measurement begins. */
 const RAW = 50;
 
-/** A turn's own time in channels whose logs differ in length, turn about. */
+/** A turn's own time in channels with logs of different lengths, in alternation. */
 export const longLog: Figure = {
   name: "long-log",
   about: "a turn's own time as its channel's log grows",

@@ -9,7 +9,7 @@ import { underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 import { startDaemonProcess } from "./start.ts";
 
-/** What a daemon takes, and what each channel adds: by its heap, since what is given back seldom leaves the process. */
+/** The memory of a daemon, and of each further channel: by its heap, since freed memory seldom leaves the process. */
 export const memory: Figure = {
   name: "memory",
   about: "memory of an idle daemon, and of a channel with 50 messages of 1,000 characters",
@@ -62,7 +62,7 @@ export const memory: Figure = {
   },
 };
 
-/** Once nothing is under way any more: what a finished load or an eviction still holds for a moment is none of it. */
+/** Waits until no work is pending, which would hold memory for a moment. */
 async function heapUsed(): Promise<number> {
   const { gc } = globalThis;
   if (gc === undefined) throw new Error("needs --expose-gc");
@@ -73,11 +73,11 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** Resident memory of `weir start` with nothing to do, MB. */
+/** Resident memory of an idle `weir start`, MB. */
 async function idleMegabytes(): Promise<number> {
   await using folder = await makeFolder();
   {
-    // The first start after a change of the source also fills Node's cache of it.
+    // The first start after a change of the source also fills Node's code cache.
     await using first = await startDaemonProcess(folder.path);
     void first;
   }

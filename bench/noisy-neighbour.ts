@@ -11,15 +11,15 @@ const PASTE_LENGTH = 30_000;
 /** Ten megabytes of messages of a usual length. */
 const MESSAGES = 5000;
 const MESSAGE_LENGTH = 2000;
-/** How often somebody asks in each noisy channel, ms. */
+/** Interval of questions in each noisy channel, ms. */
 const ASKED_EACH_MS = 500;
-/** Channels in which people talk as usual. */
+/** Channels with usual conversations. */
 const QUIET = 4;
 const ROUNDS = 3;
 
 /**
- * What a channel of pastes in which somebody asks twice a second, and whose model makes sixteen searches for each answer,
- * costs the others: their replies beside it, and while nobody speaks there, by turns.
+ * The cost of a channel full of pastes for the others: it has two questions a second, and its model makes sixteen
+ * searches for each answer. Their replies are measured with it, and alternately while it is quiet.
  */
 export const noisyNeighbour: Figure = {
   name: "noisy-neighbour",
@@ -76,7 +76,7 @@ async function fillNoisy(weir: BenchDaemon, name: string, count: number, textLen
   await coverLog(weir.database, id, count);
 }
 
-/** People in a few channels, each with a next word some time after the answer to the last. */
+/** People in a few channels; each message follows some time after the answer to the one before. */
 async function talkFor(weir: BenchDaemon, forMs: number, latencies: number[]): Promise<void> {
   const end = performance.now() + forMs;
   const talkOn = async (seed: number): Promise<void> => {
@@ -91,7 +91,7 @@ async function talkFor(weir: BenchDaemon, forMs: number, latencies: number[]): P
   await Promise.all(Array.from({ length: QUIET }, async (_, seed) => talkOn(seed)));
 }
 
-/** Somebody who asks on, whether there is an answer or not. @returns how many were answered in the end */
+/** Asks continually, without waiting for answers. @returns the number of answers in the end */
 async function askOften(weir: BenchDaemon, room: string, seed: number, end: number): Promise<number> {
   const talk = createMixedTalk(seed + 50);
   const asked: Promise<unknown>[] = [];

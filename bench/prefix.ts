@@ -4,17 +4,17 @@ import { type Bench, type Figure, type Row, sum } from "./support/figure.ts";
 import { loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 
-/** From here on it counts: before, there is little to share. */
+/** First measured turn: before, there is little to share. */
 const FROM_TURN = 100;
 
 interface Talk {
   readonly name: string;
   readonly turns: number;
-  /** Characters of the next message. */
+  /** Length of the next message, in characters. */
   readonly said: (index: number) => number;
-  /** With the words of an answer. */
+  /** Its name sets the words of an answer. */
   readonly model: string;
-  /** The least share of a prompt that the one before is to have. */
+  /** Smallest share of a prompt that its predecessor must have. */
   readonly atLeast: number;
 }
 
@@ -30,7 +30,7 @@ const TALKS: readonly Talk[] = [
   { name: "long turns", turns: 400, said: () => 1020, model: "reply-0-170+prefix", atLeast: 0.93 },
 ];
 
-/** How much of each prompt a provider's prefix cache has already, and what keeping it short costs. */
+/** The share of each prompt that a provider's prefix cache has already, and the cost of keeping it short. */
 export const prefix: Figure = {
   name: "prefix",
   about:
@@ -62,7 +62,7 @@ async function hold(bench: Bench, { name, turns: all, said, model: replies, atLe
       const before = commits;
       await weir.platform.ask("room", talk(said(index)));
       await weir.daemon.registry.compactionsIdle();
-      // The next request is the first without what was covered now.
+      // The next request is the first without the newly covered messages.
       if (commits > before) afterCommit.add(index + 1);
       if (index % 100 === 99) bench.progress(`${name}: ${index + 1} of ${turns}, ${commits} compactions`);
     }

@@ -22,12 +22,12 @@ import {
 const RECORDING = "recall-locomo";
 const JAPANESE = "multilingual-ja-realpersonachat";
 const AT = [5, 10, 20] as const;
-/** Every so many messages of the Japanese recording one is asked for. */
+/** One question per this many messages of the Japanese recording. */
 const EVERY = 6;
-/** What a turn's recalled lines may take, in tokens of o200k. */
+/** Room for a turn's recalled lines, in tokens of o200k. */
 const SHOWN_TOKENS = 650;
 
-/** A recorded conversation in the log: its channel, our seq of each recorded one, and what was said. */
+/** A recorded conversation in the log: its channel, our seq of each recorded one, and the messages. */
 interface Loaded {
   readonly channel: ChannelId;
   readonly seqs: Map<number, Seq>;
@@ -44,7 +44,7 @@ interface Asked {
 /** Finds the best lines for a question, best first. */
 type Way = (asked: Asked) => Promise<Seq[]>;
 
-/** How much of the evidence recall finds, beside plain ways, and how much of it a turn is shown. */
+/** The share of the evidence that recall finds, compared with plain ways, and that a turn shows. */
 export const recallQuality: Figure = {
   name: "recall-quality",
   about: `evidence that recall finds in ${RECORDING} (questions that have an answer), and Japanese passages`,
@@ -101,7 +101,7 @@ export const recallQuality: Figure = {
   },
 };
 
-/** Pieces of 12 characters, and questions of content words, for every so many messages of the Japanese recording. */
+/** Pieces of 12 characters, and questions of content words, at regular intervals of the Japanese recording. */
 async function japanese(store: Store, recall: Recall, folder: string, bench: Bench): Promise<Row[]> {
   const loaded = await load(store, readMessages(folder, JAPANESE), "all");
   await store.search.forgetErased();
@@ -134,7 +134,7 @@ async function japanese(store: Store, recall: Recall, folder: string, bench: Ben
   return rows;
 }
 
-/** @param into all of it into one channel of this name; default: one a conversation */
+/** @param into one channel of this name for all; default: one per conversation */
 async function load(
   store: Store,
   messages: readonly RecordedMessage[],
@@ -168,8 +168,8 @@ async function load(
 }
 
 /**
- * Those with an answer: the adversarial ones ask for what was never said. Each second conversation is reported, the others are
- * tuned on.
+ * Questions with an answer: the adversarial ones ask for what was never said. Every second conversation is reported,
+ * the others are used for tuning.
  */
 function inSplit(
   questions: readonly RecordedQuestion[],
@@ -195,7 +195,7 @@ function byRecall(recall: Recall): Way {
   };
 }
 
-/** What anybody would do first. */
+/** The obvious simple ways. */
 function plainWays(store: Store, frequencies: ReadonlyMap<string, number>): [string, Way][] {
   const byRank = async (asked: Asked, pick: (lexemes: readonly string[]) => string): Promise<Seq[]> => {
     const lexemes = await store.search.lexemes(asked.question);
@@ -230,7 +230,7 @@ function plainWays(store: Store, frequencies: ReadonlyMap<string, number>): [str
 }
 
 interface Score {
-  /** The mean share of the evidence among so many, of all questions or of a category. */
+  /** The mean share of the evidence in the first results, over all questions or one category. */
   readonly found: (limit: number, category?: string) => number;
   readonly ms: readonly number[];
 }
@@ -258,7 +258,7 @@ async function score(questions: readonly Asked[], way: Way): Promise<Score> {
   return { found, ms };
 }
 
-/** How much of the evidence stands in the dynamic part of a turn that is asked the question. */
+/** The share of the evidence in the dynamic part of a turn with the question. */
 async function shown(
   store: Store,
   recall: Recall,
@@ -296,12 +296,12 @@ async function shown(
   return { share: share / questions.length, tokens };
 }
 
-/** What a rendered line begins with behind its time. */
+/** The beginning of a rendered line after its time. */
 function headOf({ author, text }: EntryReference): string {
   return `${author}: ${(text ?? "").split("\n")[0]?.slice(0, 150)}`;
 }
 
-/** Each hit with those beside it, behind it in the order. */
+/** Each hit with its neighbours after it. */
 async function withNeighbours(
   store: Store,
   channel: ChannelId,

@@ -12,7 +12,7 @@ const SHORT = 1000;
 const LONG = 100_000;
 const TABLE = 1_000_000;
 
-/** How long a turn's recall takes in a short and in a long channel of a large table, turn about. */
+/** Duration of a turn's recall in a short and in a long channel of a large table, in alternation. */
 export const recall: Figure = {
   name: "recall",
   about: "recall with 1,000 and 100,000 entries in the channel, 1,000,000 in the table",

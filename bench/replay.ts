@@ -7,12 +7,12 @@ import { readMessages, type RecordedMessage } from "./support/recordings.ts";
 const RECORDING = "channel-irc-ubuntu";
 const WINDOWS = [8192, 16_384, 32_768] as const;
 const MESSAGES = 1000;
-/** Four hundred times as fast as the channel was, at six seconds a message. */
+/** Four hundred times the channel's speed, at six seconds a message. */
 const MESSAGE_MS = 15;
 const ASKED_EVERY = 15;
 const REPLY = "reply-0-40+prefix";
 
-/** The slow one takes what is 20 s at the channel's own pace. */
+/** The slow one takes the equivalent of 20 s at the channel's own speed. */
 const SUMMARISERS: readonly (readonly [what: string, model: string | null])[] = [
   ["that is fast", "told-0"],
   ["of 20 s", "told-50"],
@@ -21,7 +21,7 @@ const SUMMARISERS: readonly (readonly [what: string, model: string | null])[] = 
   ["without a language model", null],
 ];
 
-/** A recorded channel in which an agent is asked now and then, in small windows and with summarisers of all kinds. */
+/** A recorded channel with an agent's answers at intervals, in small windows and with all kinds of summarisers. */
 export const replay: Figure = {
   name: "replay",
   about: "a recorded channel in windows of 8k to 32k: jobs, holes, and what is left of old text",
@@ -46,7 +46,7 @@ interface Held {
   readonly emergencies: number;
   readonly requests: number;
   readonly holes: number;
-  /** Estimated tokens of the live summaries, and the messages that they tell of. */
+  /** Estimated tokens of the live summaries, and the messages that they cover. */
   readonly told: number;
   readonly covered: number;
 }
@@ -62,7 +62,7 @@ async function hold(
 ): Promise<Held> {
   await using model = await startBenchModel();
   const agent = { id: "main", model: REPLY, summariser: summariser ?? "auto", window };
-  // Without a server both are the built-in stand-in.
+  // Without a server, the built-in model plays both.
   const isOffline = summariser === null;
   await using weir = await startBenchDaemon({
     modelUrl: isOffline ? null : model.url,
@@ -84,7 +84,7 @@ async function hold(
     next += MESSAGE_MS;
     await delay(Math.max(0, next - performance.now()));
   }
-  const live = await weir.database.query<{ tokens: number; to_seq: number }>(LIVE, []);
+  const live = await weir.database.query<{ tokens: number; toSeq: number }>(LIVE, []);
   const served = (await model.served()).filter((one) => one.model === REPLY);
   return {
     jobs,
@@ -93,7 +93,7 @@ async function hold(
     requests: isOffline ? 0 : served.length,
     holes: served.filter(({ prefix }) => prefix?.hasHole === true).length,
     told: sum(live.map(({ tokens }) => tokens)),
-    covered: Math.max(0, ...live.map(({ to_seq: toSeq }) => toSeq)),
+    covered: Math.max(0, ...live.map(({ toSeq }) => toSeq)),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { measureArms } from "./support/arms.ts";
 
-/** What 20 s of summarising cost the people who talk meanwhile: nothing, or next to nothing. */
+/** The cost of 20 s of summarising for people who talk meanwhile: nothing, or next to nothing. */
 export const replyLatency: Figure = {
   name: "reply-latency",
   about: "reply latency while a 20 s summariser runs, over the same without compaction, 200 ms model",
@@ -9,7 +9,7 @@ export const replyLatency: Figure = {
     return measureArms(bench, {
       compacting: { summariser: "summary-20000" },
       filledTo: 330,
-      // Four summaries are written within it, and land together: what that costs a turn is part of the figure.
+      // Four summaries are written in this time and land together: the figure includes a turn's cost of that.
       roundMs: 90_000,
       countFrom: "compaction",
       bars: { p50: 1.02, p99: 1.1 },

@@ -1,6 +1,6 @@
 /**
- * What the figures of docs/measurements.md come from: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data DIR] [--split tune|report]`.
- * Each figure runs in a process of its own. See README.md beside this file.
+ * Produces the figures of docs/measurements.md: `npm run bench [-- NAME…] [--json FILE] [--check] [--quick] [--data
+ * DIR] [--split tune|report]`. Each figure runs in its own process. See README.md beside this file.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -67,10 +67,10 @@ interface Measured {
   readonly failure: string | null;
 }
 
-/** What a figure's process tells. */
+/** A message of a figure's process. */
 type Told = { readonly progress: string } | { readonly rows: readonly Row[] };
 
-/** Options that are followed by their value, and that a figure's own process needs. */
+/** Options with a value that a figure's own process needs. */
 const WITH_VALUE: ReadonlySet<string | undefined> = new Set(["--data", "--split"]);
 
 const USAGE =
@@ -80,7 +80,7 @@ const { values, chosen } = readUsage(USAGE, readOptions);
 if (values.child) await runHere(chosen);
 else process.exitCode = await runAll(chosen);
 
-/** @throws TypeError if an option is unknown, UsageError where one makes no sense */
+/** @throws TypeError for an unknown option, UsageError for an invalid value */
 function readOptions() {
   const read = parseArgs({
     allowPositionals: true,
@@ -153,7 +153,7 @@ async function runAll(figures: readonly Figure[]): Promise<number> {
   ]);
   if (missed.length === 0) return 0;
   console.log(`\nMissed:\n${missed.map((line) => `  ${line}`).join("\n")}`);
-  // A figure that did not run to its end is no figure, whether its bars were asked for or not.
+  // An incomplete figure is a failure, even without a check of its bars.
   return values.check || measured.some(({ failure }) => failure !== null) ? 1 : 0;
 }
 
@@ -181,7 +181,7 @@ async function runInProcess(figure: Figure): Promise<Measured> {
   return { figure: figure.name, rows, failure: code === 0 ? null : `ended with ${String(code)}` };
 }
 
-/** What a figure's own process needs of the command line. */
+/** Whether a figure's own process needs this argument. */
 function isOption(argument: string, index: number, all: readonly string[]): boolean {
   return argument === "--quick" || WITH_VALUE.has(argument) || WITH_VALUE.has(all[index - 1]);
 }

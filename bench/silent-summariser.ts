@@ -1,7 +1,7 @@
 import type { Bench, Figure, Row } from "./support/figure.ts";
 import { measureArms } from "./support/arms.ts";
 
-/** A summariser that never answers, and a window that fills up: emergency, and every reply comes. */
+/** A summariser that never answers, and a window that fills up: the emergency keeps every reply coming. */
 export const silentSummariser: Figure = {
   name: "silent-summariser",
   about: "reply latency with a summariser that never answers, through emergency, 200 ms model",

@@ -6,9 +6,9 @@ import type { Bench, Figure, Row } from "./support/figure.ts";
 const MANY = 500;
 
 /**
- * What Slack's side costs: from an event on its socket to the log and to the model's server, and from the model's last token
- * to the acknowledgement of the answer. The real Bolt on a small Slack, which runs in the daemon's process and
- * so counts. One message at a time, in one channel and by turns in 500; then one in each of 500 at once.
+ * The cost of Slack's side: from an event on its socket to the log and to the model's server, and from the model's last
+ * token to the acknowledgement of the answer. The real Bolt on a small Slack, which runs in the daemon's process and so
+ * is included. One message at a time, in one channel and by turns in 500; then one in each of 500 at once.
  */
 export const slack: Figure = {
   name: "slack",

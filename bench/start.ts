@@ -7,7 +7,7 @@ import { Database } from "../src/store/database/database.ts";
 import { makeFolder } from "./support/daemon.ts";
 import { type Bench, type Figure, median, type Row } from "./support/figure.ts";
 
-/** From the start of the process to its word that it is ready. */
+/** From the start of the process to its report that it is ready. */
 export const start: Figure = {
   name: "start",
   about: "start to ready: with an empty data folder, and with 100,000 channels in the database",
@@ -48,7 +48,7 @@ export const start: Figure = {
   },
 };
 
-/** Where Node keeps what it made of the source: without it, it strips the types at each start, and stays 25 MB larger. */
+/** Node's code cache: without it, Node strips the types at each start, and stays 25 MB larger. */
 const CODE_CACHE = path.join(import.meta.dirname, "..", "node_modules", ".cache", "weir-code");
 
 export interface DaemonProcess extends AsyncDisposable {
@@ -56,14 +56,14 @@ export interface DaemonProcess extends AsyncDisposable {
   readonly readyMs: number;
 }
 
-/** `weir start` in a folder of its own. Disposing ends it in order. */
+/** `weir start` in its own folder. Disposing ends it regularly. */
 export async function startDaemonProcess(cwd: string): Promise<DaemonProcess> {
   const startedAt = performance.now();
   const child = fork(path.join(import.meta.dirname, "..", "src", "main.ts"), ["start"], {
     cwd,
     execArgv: [],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // As `npm start` runs it.
+    // Like `npm start`.
     env: { PATH: process.env["PATH"], HOME: cwd, NODE_COMPILE_CACHE: CODE_CACHE },
   });
   let said = "";

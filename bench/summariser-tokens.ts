@@ -5,10 +5,10 @@ import { loopDelayRow, underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
 
 const SIZES = [100, 1000, 10_000, 100_000] as const;
-/** Messages that come together; then what is due is summarised before the next. */
+/** Messages that arrive together, before the due summaries are written. */
 const BATCH = 50;
 
-/** What summarisers are sent and send back for each message of a channel, as its log grows. */
+/** The summarisers' input and output per message of a channel, as its log grows. */
 export const summariserTokens: Figure = {
   name: "summariser-tokens",
   about: "tokens of summarisers a message, as the log grows",

@@ -5,8 +5,8 @@ import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts
 const MEMBERS = 3;
 
 /**
- * From the kill -9 of one of three daemons until another has each of its partitions: what RabbitMQ and the members' side take, without a
- * database and channels. All run on this machine, the broker too.
+ * From the kill -9 of one of three daemons until another has each of its partitions: the time of RabbitMQ and the
+ * members' side, without a database and channels. All run on this machine, the broker too.
  */
 export const takeover: Figure = {
   name: "takeover",

@@ -14,15 +14,15 @@ const STEPS: readonly Step[] = [
 
 interface Step {
   readonly channels: number;
-  /** Bars: of a bare turn's rate, and processor time a turn, ms. */
+  /** Bars: a share of a bare turn's rate, and processor time per turn, ms. */
   readonly atLeastOfBare?: number;
   readonly postgresMs?: number;
   readonly daemonMs?: number;
 }
 
 /**
- * Turns a second, closed loop: in each channel the next message follows the answer to the one before. Beside it what the
- * machine does of turns that are nothing but two commits and a request.
+ * Turns a second in a closed loop: in each channel the next message follows the answer to the one before. Compared with
+ * the machine's rate of bare turns, each of two commits and a request.
  */
 export const throughput: Figure = {
   name: "throughput",
@@ -95,7 +95,7 @@ function meanBytes(served: readonly ServedRequest[]): number {
   return sum(own.map((one) => one.bytes)) / Math.max(1, own.length);
 }
 
-/** Two seconds in three count: the first one fills the connections. */
+/** Two of three seconds count: the first one opens the connections. */
 async function bareTurnsASecond(
   bareTurn: () => Promise<void>,
   channels: number,

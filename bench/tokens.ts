@@ -1,8 +1,8 @@
 /**
- * How near the formula comes to a real tokenizer. Held out: its weights were fitted to texts that are not read here, of
- * translations, manuals, headers, scripts, data files and lock files of a Debian system, Django and Python in 80
- * languages, of one of the recorded conversations, and of bytes of other seeds. Ten of them were rounded or moved by up to a
- * tenth afterwards, with these figures in view.
+ * The accuracy of the formula against a real tokenizer. Held out: its weights were fitted to texts that are not read
+ * here: translations, manuals, headers, scripts, data files and lock files of a Debian system, Django and Python in 80
+ * languages, one of the recorded conversations, and bytes of other seeds. Ten of them were rounded or changed by up to
+ * a tenth afterwards, by these figures.
  */
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import {
@@ -18,12 +18,12 @@ import { type Bench, type Figure, quantile, type Row } from "./support/figure.ts
 import { noise } from "./support/noise.ts";
 import { namesHere, recordedTexts, type Texts, textsHere } from "./support/texts.ts";
 
-/** Characters of a piece. The tokenizer is slow over a run without an end: a piece also bounds that. */
+/** Length of a piece, in characters, which bounds the tokenizer's slow handling of an endless run. */
 const PIECE = 4000;
-/** A shorter one, at the end of a text, says little. */
+/** Shortest useful piece at the end of a text. */
 const SHORTEST = 1500;
 const MESSAGE = 1000;
-/** Calls in one language before a channel switches to another, and behind that. */
+/** Calls in one language before a channel switches to another, and after it. */
 const CALLS = 24;
 
 interface Piece {
@@ -88,7 +88,7 @@ function counted({ kind, text }: Texts, isQuick: boolean): Kind {
   return { kind, pieces: pieces.filter((_, index) => !isQuick || index % 10 === 0).map(piece) };
 }
 
-/** Pieces of so many characters. */
+/** Pieces of this many characters. */
 function cut(text: string, length: number): string[] {
   return text.match(new RegExp(`[^]{1,${length}}`, "gu")) ?? [];
 }
@@ -113,14 +113,14 @@ function describe(what: string, pieces: readonly Piece[], isAsked: boolean): Row
   ];
 }
 
-/** Messages of a kind, of one call each. */
+/** Messages of a kind, for one call each. */
 function messagesOf({ pieces }: Kind): Piece[] {
   const texts = pieces.slice(0, CALLS).flatMap(({ text }) => cut(text, MESSAGE));
   const some = texts.slice(0, CALLS).map(piece);
   return Array.from({ length: CALLS }, (_, index) => some[index % some.length] ?? piece(""));
 }
 
-/** The worst that a call after the first is short by, over channels that switch from each kind to each other. */
+/** The largest under-estimate of a call after the first, over channels that switch from each kind to each other. */
 function overSwitches(kinds: readonly Kind[]): { anchored: number; unanchored: number } {
   const messages = kinds.map(messagesOf);
   let [anchored, unanchored] = [0, 0];
@@ -155,7 +155,7 @@ function overCalls(messages: readonly Piece[]): { worst: number; factor: number 
   return { worst, factor: taught };
 }
 
-/** A request with these messages more. */
+/** A request extended by these messages. */
 function joined(messages: readonly Piece[], before: Anchor): Anchor {
   return messages.reduce(
     ({ estimated, reported }, one) => ({
@@ -166,7 +166,7 @@ function joined(messages: readonly Piece[], before: Anchor): Anchor {
   );
 }
 
-/** Millions of characters a second, the second time over. */
+/** Millions of characters a second, measured in a second pass. */
 function speed(pieces: readonly Piece[]): number {
   const length = pieces.reduce((sum, { text }) => sum + text.length, 0);
   const rounds = Math.ceil(2e6 / length);

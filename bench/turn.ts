@@ -6,13 +6,13 @@ import { type Load, loopDelayRow, underWatch } from "./support/load.ts";
 import { type ServedRequest, startBenchModel } from "./support/model.ts";
 import type { Asked } from "./support/platform.ts";
 
-/** Turns between two looks at what a bare commit and a bare turn take. */
+/** Turns between two measurements of a bare commit and a bare turn. */
 const ROUND = 200;
 
 /**
- * What a turn costs beside its model: one channel, closed loop, a model that answers at once. From the hand-over of a
- * message to the hand-over of its answer, less the time between the server's first byte in and last byte out. Beside it,
- * in the same run, two bare durable commits, and a turn that is nothing but these and a request.
+ * The cost of a turn besides its model: one channel, closed loop, a model that answers at once. From the hand-over of a
+ * message to the hand-over of its answer, minus the time between the server's first byte in and last byte out. Compared
+ * in the same run with two bare durable commits, and with a turn of only these and a request.
  */
 export const turn: Figure = {
   name: "turn",
@@ -20,7 +20,7 @@ export const turn: Figure = {
   run: measureTurns,
 };
 
-/** What was measured, side by side. */
+/** Measured in alternation. */
 interface Measured {
   /** Two commits, ms. */
   readonly commits: number[];
@@ -53,7 +53,7 @@ async function measureTurns(bench: Bench): Promise<Row[]> {
   const rounds = async (work: () => Promise<unknown>): Promise<Load> => {
     const { load } = await underWatch(weir.dataDir, async () => {
       for (let index = 0; index < ROUND; index++) await work();
-      // Each kind of turn pays for its own index, which comes half a second later.
+      // Each kind of turn must pay for its own index, which is written half a second later.
       await untilIndexed(weir, 100);
     });
     return load;
@@ -118,7 +118,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return machineNow() - startedAt;
 }
 
-/** Two inserts that are committed one after the other. */
+/** Makes two inserts that are committed in sequence. */
 async function createCommit({ database }: BenchDaemon): Promise<() => Promise<void>> {
   await database.script(
     "create table bench_commits (id bigint generated always as identity primary key, text text)",

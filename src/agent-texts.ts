@@ -21,12 +21,12 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
   return {
     system: ({ date }) =>
       prompts.render("system", { agentName: name, instructions, date, recall: memory.recall }, id),
-    sections: (values) => prompts.render("sections", { agentName: name, ...values }),
+    sections: ({ writesFolder, ...values }) =>
+      prompts.render("sections", { agentName: name, keepsNotes: writesFolder, ...values }),
     dynamic: (values) => prompts.render("dynamic", values),
     unfound: () => unfound,
     omission: (values) => prompts.render("omission", values),
-    subagent: (values) => prompts.render("subagent", { agentName: name, ...values }),
-    subagentTask: (values) => prompts.render("subagent-task", values),
+    render: (template, values) => prompts.render(template, values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
     resultImages: (values) => prompts.render("result-images", values).trim(),

@@ -11,14 +11,16 @@ import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts"
 import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
-import { spawnAgent } from "./tools/spawn-agent.ts";
-import { configuredBy, featureToolsOf } from "./features/features.ts";
-import { createTools, type ToolNeeds, toolsOfSubagents } from "./tools/tools.ts";
-import { modelsOfSubagents } from "./turn/subagent/subagent.ts";
-import { existsSync } from "node:fs";
+import { configuredBy, describedToolsOf, featureToolsOf } from "./features/features.ts";
+import type { ToolMaker } from "./tools/tool.ts";
+import { createTools } from "./tools/tools.ts";
 import { basename, join } from "node:path";
-import { NoteKeeper } from "./agent-files/note-keeper.ts";
-import { AgentFolder, type AgentFolderParts, mayHaveSkills } from "./agent-files/agent-folder.ts";
+import {
+  AgentFolder,
+  type AgentFolderParts,
+  hasOwnFolder,
+  type OwnFolder,
+} from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
@@ -134,13 +136,6 @@ export class Agents implements AsyncDisposable {
     );
   }
 
-  /** What keeps the notes of those that keep any. */
-  noteKeepers(): ReadonlyMap<AgentId, NoteKeeper> {
-    return new Map(
-      [...this.#byId].flatMap(([id, { agent }]) => (agent.notes === null ? [] : [[id, agent.notes]])),
-    );
-  }
-
   all(): Iterable<StaffedAgent> {
     return this.#byId.values();
   }
@@ -192,16 +187,16 @@ export class Agents implements AsyncDisposable {
     return staff;
   }
 
-  /** The same agent, which answers with another model. Its folder, notes and servers are the same. */
+  /** The same agent, which answers with another model. Its folder and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
-    // What a subagent may use are its agent's models.
-    const withOwnModels: MoreTools = (tools) =>
-      tools.map((tool) => {
-        if (tool.spec.name !== "spawn_agent") return tool;
-        const names = toolsOfSubagents(tools).map(({ spec }) => spec.name);
-        return { ...tool, ...spawnAgent({ ...subagentChoices(config), tools: names })(this.#prompts) };
-      });
+    // Descriptions may name the agent's models.
+    const withOwnModels: MoreTools = (tools) => {
+      const described = describedToolsOf(config).map((make) =>
+        configuredBy(config)(make(this.#prompts, tools)),
+      );
+      return tools.map((tool) => described.find(({ spec }) => spec.name === tool.spec.name) ?? tool);
+    };
     const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
     const compactorAgent = summariserOf(agent, this.#models, this.#prompts, own.guests.nameOf);
     return { ...own, agent, compactorAgent };
@@ -257,8 +252,9 @@ export function createAgents(
 ): Agents {
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
   const [first, ...rest] = config.agents.map((one) => {
-    const there = filesOf(one.id, config.agentsDir);
-    const madeOf = JSON.stringify([one, there, config.llm.maxRetries, [...names]]);
+    const there = filesOf(one, config.agentsDir);
+    const tools = there.tools.map(({ tool }) => tool);
+    const madeOf = JSON.stringify([one, there.hasFolder, tools, config.llm.maxRetries, [...names]]);
     const known = before?.madeSo(one.id, madeOf, prompts);
     const past = before?.named(one.id);
     return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
@@ -287,27 +283,22 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const texts = agentTexts(one, prompts);
   const time = createTimeFormat(one.timeZone);
   const today = (): string => time.day(new Date());
+  const onProblem = (problem: string): void => onFileProblem(one.id, problem);
+  const own = there.hasFolder ? ownFolderOf(one, config.agentsDir, past, { today, onProblem }) : null;
   const folder =
     config.agentsDir === undefined
       ? NO_FOLDER
       : createFolder(one.id, config.agentsDir, {
+          own,
           today,
           refusalOf: (files) =>
-            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, current: files } }),
-          onProblem: (problem) => onFileProblem(one.id, problem),
+            fixedPartProblem({ ...agent, tools, folder: { ...NO_FOLDER, own, current: files } }),
+          onProblem,
         });
-  const notes = there.hasFolder
-    ? noteKeeperOf(one, config.agentsDir, past, {
-        today,
-        onProblem: (problem) => onFileProblem(one.id, problem),
-      })
-    : null;
   const needs = {
-    keepsNotes: one.notes && notes !== null,
     recall: one.memory.recall,
-    ofFeatures: featureToolsOf(one),
-    hasSkills: there.hasSkills,
-    subagents: one.subagents.enabled ? subagentChoices(one) : undefined,
+    ofFeatures: there.tools,
+    described: describedToolsOf(one),
     configured: configuredBy(one),
   };
   const tools = createTools(prompts, needs);
@@ -323,7 +314,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
           room: () => roomForServers(agent, tools),
         });
   const agent = createAgent(
-    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder, notes },
+    { config: one, models: agentModels, tools, changingTools: serverTools, texts, folder },
     { self: null, nameOf: (id) => (id === null ? one.name : nameOf(id)) },
   );
   const compactorAgent = summariserOf(agent, models, prompts, nameOf);
@@ -339,11 +330,10 @@ function withRoom(one: StaffedAgent): StaffedAgent {
 
 /** What an agent may do by what there is of its folder when it is made. */
 function filesOf(
-  id: AgentId,
+  one: AgentConfig,
   agentsDir: string | undefined,
-): { readonly hasFolder: boolean; readonly hasSkills: boolean } {
-  if (agentsDir === undefined) return { hasFolder: false, hasSkills: false };
-  return { hasFolder: existsSync(join(agentsDir, id)), hasSkills: mayHaveSkills(agentsDir, id) };
+): { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] } {
+  return { hasFolder: hasOwnFolder(agentsDir, one.id), tools: featureToolsOf(one, agentsDir) };
 }
 
 function modelsOf(
@@ -371,28 +361,22 @@ function modelsOf(
   };
 }
 
-function subagentChoices(agent: AgentConfig): NonNullable<ToolNeeds["subagents"]> {
-  return { personas: Object.keys(agent.subagents.personas), models: modelsOfSubagents(agent) };
-}
-
 function createFolder(
   id: AgentId,
   root: string,
-  parts: Pick<AgentFolderParts, "today" | "refusalOf" | "onProblem">,
+  parts: Pick<AgentFolderParts, "own" | "today" | "refusalOf" | "onProblem">,
 ): AgentFolder {
   return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
-/** The one of before, where there is one: two of them would change the same files. */
-function noteKeeperOf(
+/** The one of before, if there is one: features keep what they do with its files by the object. */
+function ownFolderOf(
   { id, timeZone }: AgentConfig,
   agentsDir: string | undefined,
   past: StaffedAgent | undefined,
-  parts: Pick<AgentFolderParts, "today" | "onProblem">,
-): NoteKeeper | null {
+  parts: Pick<OwnFolder, "today" | "onProblem">,
+): OwnFolder | null {
   if (agentsDir === undefined) return null;
-  const kept = past?.agent.config.timeZone === timeZone ? past.agent.notes : null;
-  if (kept !== null) return kept;
-  const root = join(agentsDir, id);
-  return new NoteKeeper({ root, shownAs: `${basename(agentsDir)}/${id}`, ...parts });
+  const kept = past?.agent.config.timeZone === timeZone ? past.agent.folder.own : null;
+  return kept ?? { root: join(agentsDir, id), shownAs: `${basename(agentsDir)}/${id}`, ...parts };
 }

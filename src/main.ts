@@ -17,18 +17,18 @@ const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
 const STALLED_READER_MS = 2000;
 /**
  * npm passes a signal on to a child that has it already, from the terminal (Ctrl-C) or from who stops a whole group of
- * processes (systemd, `timeout`): one wish to stop, two signals.
+ * processes (systemd, `timeout`): one request to stop, two signals.
  */
 const SAME_SIGNAL_MS = 150;
 
 const shutdown = new AbortController();
-let signals: "none" | "same wish" | "another ends it" = "none";
+let signals: "none" | "same request" | "another ends it" = "none";
 
 /** The first signal drains, the second ends at once. */
 function onSignal(signal: NodeJS.Signals): void {
-  if (signals === "same wish") return;
+  if (signals === "same request") return;
   if (signals === "another ends it") process.exit(signal === "SIGINT" ? 130 : 143);
-  signals = "same wish";
+  signals = "same request";
   const over = (): void => {
     signals = "another ends it";
   };

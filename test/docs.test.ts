@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { loadPrompts } from "../src/prompts/load.ts";
+import { spawnAgent } from "../src/features/subagents/tool.ts";
 import { createTools } from "../src/tools/tools.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -113,13 +114,15 @@ test("README and ARCHITECTURE are read in minutes", () => {
 test("what the tool for subagents costs is what its page says", () => {
   const prompts = loadPrompts({ dir: join(ROOT, "prompts", "en") });
   // As the page sets it up.
-  const subagents = { personas: ["researcher"], models: ["gpt-5-mini", "gpt-5"] };
+  const agent = {
+    model: "gpt-5-mini",
+    fallbacks: ["gpt-5"],
+    subagents: { personas: { researcher: "" } },
+    approvals: { tools: {} },
+  };
   const tools = createTools(prompts, {
-    keepsNotes: false,
-    hasSkills: false,
-
     recall: "all",
-    subagents,
+    described: [spawnAgent(agent)],
   });
   const spec = tools.find((one) => one.spec.name === "spawn_agent")?.spec;
   const said = /`spawn_agent`, of (\d+) tokens \(o200k\)/.exec(read("docs/subagents.md"))?.[1];

@@ -317,7 +317,7 @@ test("a chat that attaches to a daemon reads nothing of one", () => {
   );
   assert.deepEqual(
     read.filter((one) =>
-      /^(?:platforms\/(?!terminal\/|platform\.ts|platforms\.ts|[a-z]+\/row\.ts)|store\/(?!database\/(?:data-folder|socket-place)\.ts))/.test(
+      /^(?:platforms\/(?!terminal\/|local\/(?:attached\/|messages\.ts)|platform\.ts|platforms\.ts|[a-z]+\/row\.ts)|store\/(?!database\/(?:data-folder|socket-place)\.ts))/.test(
         one,
       ),
     ),

@@ -30,13 +30,13 @@ import { createTalk } from "../support/conversation.ts";
 import { type Bench, type Row, sum } from "../support/figure.ts";
 import { type Spoken, spokenIn } from "./spoken.ts";
 
-/** A provider's cache, and the model at whose list price its tokens are told in dollars. */
+/** A provider's cache, and the model whose list price converts tokens into dollars. */
 interface PricedCache {
   readonly name: string;
   readonly rule: CacheRule;
   readonly species: CacheSpecies;
   readonly model: string;
-  /** Dollars for a million tokens; read as model-catalog.ts says. */
+  /** Dollars for a million tokens; read as described in model-catalog.ts. */
   readonly price: ModelPrice;
 }
 
@@ -64,21 +64,21 @@ const PRICED_CACHES: readonly PricedCache[] = [
   { name: "blocks, as the pace says", rule: BLOCKS, species: BLOCK_CACHE, ...SONNET },
 ];
 
-/** With how many conversations of each. */
+/** Number of conversations of each recording. */
 const RECORDINGS = { "channel-irc-other": 3, "channel-irc-ubuntu": 1, "recall-locomo": 1 };
 const WINDOW = 32_768;
-/** How long a summary takes, ms. */
+/** Duration of a summary, ms. */
 const SUMMARISER_MS = 20_000;
 const WEIGHTS = [0.5, 1, Number.POSITIVE_INFINITY];
 const SCENE = { platform: "bench", channel: "room", names: ["bench:room"], fileNames: ["bench-room"] };
 
-/** How a conversation was billed: requests, and what a summariser has read, which no cache had. */
+/** A conversation's bill: requests, and the summariser's uncached input. */
 interface Bill {
   readonly uses: readonly CacheUse[];
   readonly summariser: number;
 }
 
-/** What recorded channels cost under each cache, with the times at which people spoke. */
+/** The cost of recorded channels under each cache, with the original times of messages. */
 export function arrivalRows(bench: Bench, folder: string): Row[] {
   const rows: Row[] = [];
   const recordings = Object.entries(RECORDINGS).map(([recording, most]) => {
@@ -100,7 +100,10 @@ export function arrivalRows(bench: Bench, folder: string): Row[] {
 }
 
 type Bills = Readonly<Record<"weir" | "unaware" | "clairvoyant" | "last" | "waiting", Bill>>;
-/** Weir; or without knowing the cache, whose provider marks the latest message; or knowing when the next request comes. */
+/**
+ * Weir; Weir without knowledge of the cache, whose provider marks the latest message; or with knowledge of the next
+ * request's time.
+ */
 type Way = "weir" | "unaware" | { readonly weight: number };
 
 function billsOf(cache: PricedCache, talks: readonly Spoken[]): Bills {
@@ -113,7 +116,7 @@ function billsOf(cache: PricedCache, talks: readonly Spoken[]): Bills {
   return {
     weir: together(weir),
     unaware: together((talk) => simulate(cache, talk, "unaware")),
-    // The best that is known: of its plans, and of Weir's own.
+    // The best known: of these plans and of Weir's own.
     clairvoyant: together((talk) => {
       const bills = WEIGHTS.map((weight) => simulate(cache, talk, { weight }));
       return bills.reduce((best, one) => (tokensOf(one) < tokensOf(best) ? one : best), weir(talk));
@@ -211,12 +214,12 @@ function promptOf(
   });
 }
 
-/** The cheapest life for whoever knows when the next request comes; null: none would last. */
+/** The cheapest life, given the time of the next request; null: none lasts long enough. */
 function lifeUntil({ lives }: CacheRule, next: number | undefined, now: number): CacheLife | null {
   return lives.find(({ ms }) => next !== undefined && next - now <= ms) ?? null;
 }
 
-/** As the policy, but a landing for which there is no hurry waits if the cache goes cold before that has cost as much. */
+/** The policy, except that a landing without urgency waits if the cache goes cold before waiting has cost as much. */
 function foresee(
   state: CompactionState,
   rule: CacheRule,
@@ -243,12 +246,12 @@ function foresee(
 }
 
 const SYSTEM = { role: "system", content: "You are Weir, and talk with people. ".repeat(30) };
-/** Output and reserve that Weir keeps free by default. */
+/** Weir's default room for output and reserve. */
 const RESERVE = 6144;
 /** Messages that a plain bot keeps raw when it summarises. */
 const KEPT = 20;
 
-/** A plain bot in the same channel: its provider marks its latest message, which is the same in the next request. */
+/** A plain bot in the same channel: its provider marks its latest message, which is unchanged in the next request. */
 function holdPlainly({ species }: PricedCache, talk: Spoken, way: "last" | "waiting"): Bill {
   const provider = new ProviderCache(species);
   const summary = createTalk(13);

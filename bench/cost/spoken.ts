@@ -5,7 +5,7 @@ import type { ReplayedTurn } from "../../src/tune/simulation.ts";
 import { createTalk } from "../support/conversation.ts";
 import { readMessages, type RecordedMessage } from "../support/recordings.ts";
 
-/** A recorded channel as a log in which an agent has answered now and then. */
+/** A recorded channel as a log with answers of an agent at intervals. */
 export interface Spoken {
   readonly entries: readonly Entry[];
   readonly turns: readonly AnsweredTurn[];
@@ -17,15 +17,15 @@ export interface AnsweredTurn {
   readonly at: number;
 }
 
-/** Of people: every so many messages the agent is asked. */
+/** People's messages for each question to the agent. */
 const ASKED_EVERY = { channel: 15, pair: 2 } as const;
 /** Longest conversation, in messages. */
 const MOST_MESSAGES = 1500;
-/** Characters of an answer. */
+/** Length of an answer, in characters. */
 const ANSWER = 400;
 /** From the question to its answer, ms. */
 const ANSWER_MS = 3000;
-/** What a line has beside its text, in tokens. */
+/** Tokens of a line besides its text. */
 const LINE_TOKENS = 20;
 
 /** The first conversations of a recording. */

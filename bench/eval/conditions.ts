@@ -1,4 +1,4 @@
-/** What an agent is given of a conversation that is longer than its window: by options of the configuration alone. */
+/** An agent's access to a conversation that is longer than its window, by options of the configuration alone. */
 export interface Condition {
   readonly name: string;
   /** Its window holds the whole conversation. */
@@ -19,7 +19,7 @@ export const CONDITIONS: readonly Condition[] = [
 const INSTRUCTIONS =
   "Answer questions about this chat as briefly as you can: what is asked for, and nothing else. If it was never said, say that you do not know.";
 
-/** The config.toml of a condition. @param windows in tokens: one that holds everything, and one that does not */
+/** The config.toml of a condition. @param windows in tokens: one for the whole conversation, and a smaller one */
 export function configOf(
   { isWhole, summarises, recall }: Condition,
   model: string,

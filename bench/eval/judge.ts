@@ -5,17 +5,17 @@ import type { Model } from "../../src/llm/model.ts";
 import type { RecordedQuestion } from "../support/recordings.ts";
 
 const RULES = readFileSync(path.join(import.meta.dirname, "judge.md"), "utf8");
-/** Longest wait for its word, ms. */
+/** Longest wait for its answer, ms. */
 const PATIENCE_MS = 120_000;
 
-/** A judge's word, and what it cost. */
+/** A judge's answer and its cost. */
 export interface Verdict {
   /** Null: neither of the two words. */
   readonly isRight: boolean | null;
   readonly spent: readonly ModelSpending[];
 }
 
-/** Has a model say whether an answer is right. @throws ModelError if it does not answer */
+/** Asks a model whether an answer is right. @throws ModelError if it does not answer */
 export async function judge(
   model: Model,
   name: string,
@@ -33,7 +33,7 @@ export async function judge(
       ],
       tools: [],
       toolChoice: "none",
-      // Some models think before their one word.
+      // Some models think before they answer.
       maxOutputTokens: 1024,
       temperature: undefined,
     },
@@ -55,7 +55,7 @@ export async function judge(
   };
 }
 
-/** The last of the two words that stands there; null: none does. Pure. */
+/** The last of the two words in the text; null: neither. Pure. */
 export function verdictIn(text: string): boolean | null {
   const word = text.match(/\b(?:RIGHT|WRONG)\b/g)?.at(-1);
   return word === undefined ? null : word === "RIGHT";

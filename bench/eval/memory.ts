@@ -13,7 +13,7 @@ import { type Condition, configOf } from "./conditions.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { type Asked, spentSince } from "./score.ts";
 
-/** An hour after the last message: nobody would say that it is still the same talk. */
+/** An hour after the last message, when the conversation counts as over. */
 const LATER_MS = 3_600_000;
 const ROOM = "conversation";
 const WRONG: Verdict = { isRight: false, spent: [] };
@@ -30,22 +30,21 @@ export interface EvalOptions {
   readonly models: Models;
   readonly server: Pick<TestWeirOptions, "modelUrl" | "apiKey">;
   readonly windows: { readonly whole: number; readonly small: number };
-  /** Questions that are asked at a time. */
+  /** Concurrent questions. */
   readonly jobs: number;
   readonly progress: (text: string) => void;
 }
 
-/** What playing a conversation brought about. */
 export interface Played {
   readonly compactions: number;
   readonly merges: number;
   readonly memories: number;
-  /** Entries that are left out of the view without a summary. */
+  /** Omitted entries without a summary. */
   readonly omitted: number;
   readonly spent: readonly ModelSpending[];
 }
 
-/** What one condition came to in one conversation and one run. */
+/** The results of one condition in one conversation and one run. */
 export interface Outcome {
   readonly condition: string;
   readonly conversation: string;
@@ -56,8 +55,8 @@ export interface Outcome {
 }
 
 /**
- * Plays a conversation through the real daemon, as people say it, and asks each question of a copy of its own of what came of
- * that: no question is answered with what another one said.
+ * Plays a conversation through the real daemon, and asks each question of a separate copy of the result, so that no
+ * question sees another one's answer.
  */
 export async function evaluate(
   condition: Condition,
@@ -74,14 +73,14 @@ export async function evaluate(
     try {
       return await judge(marking, options.judge, question, answer);
     } catch (error) {
-      // One answer without a mark is no reason to throw away what was paid for; a judge that there is not, is.
+      // One answer without a grade must not waste the paid rest; a missing judge must stop it.
       if (!isRetryable(error)) throw error;
       return { isRight: null, spent: [] };
     }
   };
   const ask = async (question: RecordedQuestion): Promise<Asked> => {
     const { answer, spent } = await answerOf(condition, messages, question, original, played, options);
-    // Who says nothing is wrong, and need not be marked.
+    // An empty answer is wrong without a judge.
     const verdict = answer === "" ? WRONG : await marked(question, answer);
     judged.push(...verdict.spent);
     return {
@@ -120,7 +119,7 @@ async function play(
     clock.at = new Date(ts);
     const said = { room: ROOM, id: `said-${seq}`, author: person(author), at: clock.at };
     await weir.say(text, { ...said, addressed: false });
-    // In a chat there is time for a summary between two messages.
+    // In a real chat there is time for a summary between two messages.
     await weir.daemon.registry.compactionsIdle();
   }
   const { store } = weir.daemon;
@@ -139,7 +138,7 @@ async function play(
   };
 }
 
-/** The answer of an agent that has seen nothing but the conversation; "": it gave none. */
+/** The answer of an agent that has seen only the conversation; "": none. */
 async function answerOf(
   condition: Condition,
   messages: readonly RecordedMessage[],
@@ -166,7 +165,7 @@ function person(name: string): Author {
   return { id: `u-${name}`, name, isBot: false };
 }
 
-/** Where one talks with an assistant, that one asks; else somebody who has taken no part. */
+/** In a conversation with an assistant, its user asks; otherwise an outsider. */
 function askerIn(messages: readonly RecordedMessage[]): Author {
   return person(messages.some(({ author }) => author === "user") ? "user" : "Reader");
 }

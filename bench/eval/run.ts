@@ -1,6 +1,6 @@
 /**
- * How well an agent with a real model answers questions about a long conversation:
- * `npm run eval -- memory --model NAME --data FOLDER`. It costs what its calls cost. See the README.md of the benchmarks.
+ * How well an agent with a real model answers questions about a long conversation: `npm run eval -- memory --model NAME
+ * --data FOLDER`. Its model calls cost money. See the README.md of the benchmarks.
  */
 import { writeFileSync } from "node:fs";
 import process from "node:process";
@@ -32,7 +32,7 @@ const USAGE = `npm run eval -- memory --model NAME --data FOLDER [--judge NAME] 
 It asks the server of the configuration ([llm] of config.toml, OPENAI_BASE_URL, OPENAI_API_KEY), and costs what its calls cost.
 Conditions: ${CONDITIONS.map(({ name }) => name).join(", ")}.`;
 
-/** @throws TypeError if an option is unknown, UsageError where one makes no sense */
+/** @throws TypeError for an unknown option, UsageError for an invalid value */
 function readOptions() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -62,7 +62,7 @@ function readOptions() {
     data: existingFolder("data", data),
     json: json === undefined ? null : writableFile("json", json),
     runs: wholeNumber("runs", values.runs, 1),
-    // Half of it is room for the conversation, also with the smallest.
+    // Half of it is room for the conversation, even in the smallest.
     window: wholeNumber("window", values.window, 4096),
     conversations: wholeNumber("conversations", values.conversations, 1),
     questions: wholeNumber("questions", values.questions, 1),
@@ -100,7 +100,7 @@ async function run(asked: Options): Promise<void> {
   const conversations = readConversations(asked);
   await using models = await openModels(llm);
   const model = await models.resolve(asked.model);
-  // Tests have a server of their own, which they say.
+  // Tests have their own server, whose connection they pass.
   await using server = process.env[CONNECTION_VARIABLE] === undefined ? await startTestServer() : null;
   if (server !== null) process.env[CONNECTION_VARIABLE] = JSON.stringify(server.connection);
   const outcomes: Outcome[] = [];
@@ -117,7 +117,7 @@ async function run(asked: Options): Promise<void> {
           progress: (text) => console.error(`… ${text}`),
         });
         outcomes.push(outcome);
-        // What was paid for is not lost with what fails later.
+        // Saves the paid results before a later failure.
         if (asked.json !== null) writeFileSync(asked.json, JSON.stringify({ ...asked, outcomes }, null, 1));
       }
     }
@@ -130,7 +130,7 @@ async function run(asked: Options): Promise<void> {
   console.log(report(asked, model, outcomes, dollars));
 }
 
-/** Questions whose noted answer an audit found wrong are left out. */
+/** Leaves out questions whose recorded answer an audit found wrong. */
 function readConversations({ data, recordings, ...most }: Options): Conversation[] {
   return recordings.flatMap((name) => {
     const byConversation = Map.groupBy(readMessages(data, name), (one) => one.conversation_id);
@@ -195,7 +195,7 @@ function categories(asked: Options, outcomes: readonly Outcome[]): string {
   return table([["right, by category", ...names], ...rows]);
 }
 
-/** What makes a figure less than it says. */
+/** Reasons why a figure is less reliable. */
 function shortcomings(outcomes: readonly Outcome[]): string[] {
   const summarising = new Set(CONDITIONS.filter(({ summarises }) => summarises).map(({ name }) => name));
   const whole = new Set(CONDITIONS.filter(({ isWhole }) => isWhole).map(({ name }) => name));

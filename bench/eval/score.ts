@@ -1,18 +1,18 @@
 import type { ModelSpending } from "../../src/core/cost.ts";
 
-/** One question that was asked in one run. */
+/** One question in one run. */
 export interface Asked {
   readonly question: string;
   readonly category: string;
   readonly run: number;
   readonly answer: string;
-  /** Null: the judge's word is none of the two. */
+  /** Null: the judge used neither word. */
   readonly isRight: boolean | null;
-  /** Of the answer, and of what it caused. */
+  /** The cost of the answer and of its consequences. */
   readonly spent: readonly ModelSpending[];
 }
 
-/** A mean with the interval that holds it in 95 of 100 draws. */
+/** A mean with its 95 % interval. */
 export interface Interval {
   readonly mean: number;
   readonly from: number;
@@ -23,8 +23,8 @@ export interface Interval {
 const DRAWS = 2000;
 
 /**
- * The share of right answers. The questions are drawn by lot, each with all of its runs: the runs of one question are not
- * independent of each other. Pure: the lots are the same each time. NaN where nothing was judged.
+ * The share of right answers. The bootstrap draws questions, each with all of its runs, since the runs of one question
+ * are not independent. Pure: the draws are the same each time. NaN if nothing was judged.
  */
 export function rightShare(asked: readonly Asked[]): Interval {
   const judged = asked.filter(({ isRight }) => isRight !== null);
@@ -42,7 +42,7 @@ export function rightShare(asked: readonly Asked[]): Interval {
   };
 }
 
-/** Whole numbers below `below` (xorshift). */
+/** Random whole numbers below `below` (xorshift). */
 function lots(below: number): () => number {
   let state = 0x9e3779b9;
   return () => {
@@ -57,7 +57,7 @@ function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 }
 
-/** What was spent since, by model. @param before of the same channel */
+/** Spending since then, by model. @param before of the same channel */
 export function spentSince(now: readonly ModelSpending[], before: readonly ModelSpending[]): ModelSpending[] {
   const sums = new Map<string, ModelSpending>();
   const add = (one: ModelSpending, sign: 1 | -1): void => {

@@ -6,37 +6,37 @@ import { openChannel } from "./fill.ts";
 import { loopDelayRow, underWatch } from "./load.ts";
 import { startBenchModel } from "./model.ts";
 
-/** Channels side by side in each arm. */
+/** Concurrent channels in each arm. */
 const CHANNELS = 8;
 const MODEL = "reply-200-8";
 
 export interface Comparison {
-  /** The arm that compacts, or tries to; the other one has compaction switched off, and a window that never fills. */
+  /** The arm with compaction; the other one has it switched off, and a window that never fills. */
   readonly compacting: Pick<BenchAgent, "summariser" | "window">;
-  /** Messages that each channel has before the round begins. */
+  /** Messages of each channel before the round. */
   readonly filledTo: number;
-  /** How long everybody talks in a round, ms. */
+  /** Duration of a round, ms. */
   readonly roundMs: number;
-  /** `compaction`: only turns that began while one was under way. */
+  /** `compaction`: only turns that began during one. */
   readonly countFrom: "start" | "compaction";
   readonly bars: { readonly p50: number; readonly p99: number };
 }
 
 interface Tally {
   readonly latencies: number[];
-  /** Notices of failure in place of an answer. */
+  /** Notices of failure instead of an answer. */
   failed: number;
 }
 
 /**
- * Two agents in one daemon, the same conversation in as many channels of each, all talking at the same time: what
- * disturbs one arm disturbs the other.
+ * Two agents in one daemon, with the same conversations in the same number of channels, all at the same time, so that a
+ * disturbance affects both arms.
  */
 export async function measureArms(bench: Bench, comparison: Comparison): Promise<Row[]> {
   await using model = await startBenchModel();
   await using weir = await startBenchDaemon({
     modelUrl: model.url,
-    // All of them at once: none waits for a slot that an earlier round still has.
+    // All of them at once: none waits for an earlier round's slot.
     daemon: `max_compactions = ${CHANNELS * 8}`,
     agents: [
       { id: "compacting", model: MODEL, ...comparison.compacting },

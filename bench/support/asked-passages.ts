@@ -1,9 +1,9 @@
-/** Questions that are made of a Japanese message, so that it is known what they ask for. Pure. */
+/** Questions made from a Japanese message, so that their answer is known. Pure. */
 
 const PIECE = 12;
 const MIN_CHARACTERS = 16;
 
-/** Twelve of its characters in a row, from its middle; null: it is too short. */
+/** Twelve consecutive characters from its middle; null: it is too short. */
 export function pieceOf(text: string): string | null {
   const [run = ""] = [...text.matchAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu)]
     .map(([match]) => match)
@@ -14,7 +14,7 @@ export function pieceOf(text: string): string | null {
   return characters.slice(from, from + PIECE).join("");
 }
 
-/** Its three longest words in Chinese characters or katakana, asked as a question; null: it has fewer. */
+/** Its three longest words in Chinese characters or katakana, as a question; null: it has fewer. */
 export function contentQuestion(text: string): string | null {
   const words = new Set(text.match(/\p{Script=Han}{2,}|[\p{Script=Katakana}ー]{3,}/gu));
   const longest = [...words].toSorted((a, b) => b.length - a.length).slice(0, 3);

@@ -1,18 +1,17 @@
 import { OpenAI } from "openai";
 import type { Database } from "../../src/store/database/database.ts";
 
-/** The scripted model, under a name of its own: what it serves is told apart. */
+/** The scripted model under a separate name, so that its requests can be told apart. */
 export const BARE_MODEL = "reply-0-8+bare";
-/** What its first row holds, and what it asks the model; the second holds the answer. */
+/** The text of the first row and of the request; the second row has the answer. */
 const TEXT = "x".repeat(200);
-/** Bytes of a request beside its text. */
+/** Bytes of a request besides its text. */
 const ENVELOPE = 120;
 
 /**
- * The least that a turn can be: a durable row, one request by the `openai` client whose answer is read from its stream,
- * and another durable row. No recall, no context, no index, no acknowledgement: what is left of a turn where nothing is
- * remembered. Beside it, in the same run, one sees how much of a turn is the machine's.
- * @param bytesOfRequest of a turn's request: the bare one sends as many
+ * The smallest possible turn: a durable row, one streamed request by the `openai` client, and another durable row,
+ * without recall, context, index and acknowledgement. Measured in the same run, it shows the machine's share of a turn.
+ * @param bytesOfRequest size of a turn's request, which the bare one copies
  */
 export async function createBareTurn(
   database: Database,
@@ -27,7 +26,7 @@ export async function createBareTurn(
   let content = TEXT;
   return async () => {
     const missing = bytesOfRequest() - content.length - ENVELOPE;
-    // A request grows turn by turn: its text is made anew only now and then.
+    // Requests grow turn by turn: the text is adjusted now and then.
     if (Math.abs(missing) > 1000) content = "x".repeat(Math.max(TEXT.length, content.length + missing));
     await database.query(insert, [TEXT]);
     const stream = await client.chat.completions.create({

@@ -15,7 +15,6 @@ import { type BenchModel, startBenchModel } from "./model.ts";
 /** A chat platform with people, and the whole daemon on it. */
 export interface ChatScene extends AsyncDisposable {
   readonly model: BenchModel;
-  /** Ids of its channels. */
   readonly channels: readonly string[];
   /** Says something to the bot, and waits until its answer is acknowledged. */
   ask(channel: string, text: string): Promise<Asked>;
@@ -34,7 +33,7 @@ interface Times {
   readonly toAcknowledged: readonly number[];
 }
 
-/** What every account of a benchmark is set to. */
+/** The settings of every account of a benchmark. */
 export const OPEN_TO_ALL = {
   dm: "everyone",
   allow: [],
@@ -69,7 +68,7 @@ export async function openChatScene(
   tellAcknowledged(adapter, (channel) => acknowledged.set(channel, machineNow()));
   daemon.events.on((event) => {
     if (event.type === "message_accepted") logged.get(event.channel)?.(machineNow());
-    // When the platform has said so: the log's note of it gathers others, and nobody waits for that.
+    // Measured at the platform's acknowledgement: the log's note of it is batched, and nobody waits for it.
     if (event.type === "reply_delivered")
       delivered.get(event.channel)?.(acknowledged.get(event.channel) ?? Number.NaN);
   });
@@ -91,7 +90,7 @@ export async function openChatScene(
   };
 }
 
-/** Tells of each last piece of an answer that the platform has taken. */
+/** Reports each last piece of an answer that the platform has accepted. */
 function tellAcknowledged(adapter: Platform, tell: (channel: string) => void): void {
   const [send, edit] = [adapter.send.bind(adapter), adapter.edit.bind(adapter)];
   adapter.send = async (message) => {
@@ -105,7 +104,7 @@ function tellAcknowledged(adapter: Platform, tell: (channel: string) => void): v
   };
 }
 
-/** One message at a time, in these channels by turns. @returns p50 and p99 of each stretch of its way */
+/** One message at a time, in these channels by turns. @returns p50 and p99 of each section of its way */
 export async function measureTurns(
   where: string,
   scene: ChatScene,

@@ -1,6 +1,6 @@
 /** Conversations that are the same in every run: words by Zipf's law, with names, numbers, links and identifiers. */
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+/** Numbers from 0 to 1, determined by a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -33,7 +33,7 @@ const SYLLABLES = [
 const FIRST_WORDS = "the to and a of is it in we that for on you this with at not are be was".split(" ");
 export const PEOPLE = ["Mira", "Jonas", "Ayla", "Bertil", "Chidi", "Dara", "Emre", "Fumi"];
 
-/** A made-up word; the first few are the common ones of English. */
+/** A made-up word; the first ranks are common English words. */
 function word(rank: number): string {
   const common = FIRST_WORDS[rank];
   if (common !== undefined) return common;
@@ -70,18 +70,18 @@ export function createTalk(seed: number): (length: number) => string {
   };
 }
 
-/** Han and kana of which the words of {@link createMixedTalk} are made. */
+/** Han and kana for the words of {@link createMixedTalk}. */
 const KANJI =
   "日本会議資料場所変更時間明日天気料理東京駅前電車予定連絡先月曜水金土山川海空花鳥風森林道店員社学校生徒先輩";
 const KANA = "のにをはがとでもからまでよりへやなどきますしたいれるこそあどうくりさちつてぬねほみむめゆらわ";
 
-/** A made-up word in a script without spaces, by its place in the vocabulary. */
+/** A made-up word in a script without spaces, by its rank. */
 function unspacedWord(rank: number): string {
   const from = (letters: string, index: number): string => letters.charAt(index % letters.length);
   return from(KANJI, rank) + from(KANJI, rank * 7 + 3) + from(KANA, rank * 3);
 }
 
-/** The same with sentences in a script without spaces between, as pasted logs and notes have them. */
+/** The same with sentences in a script without spaces between, like pasted logs and notes. */
 export function createMixedTalk(seed: number): (length: number) => string {
   const random = createRandom(seed);
   const talk = createTalk(seed + 1);

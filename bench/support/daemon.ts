@@ -22,31 +22,30 @@ export interface BenchAgent {
   readonly compaction?: string;
 }
 
-/** A whole daemon on an embedded Postgres of its own, with fsync, logging to a file as it does in service. */
+/** A whole daemon on its own embedded Postgres, with fsync and a log file, as in service. */
 export interface BenchDaemon extends AsyncDisposable {
   readonly daemon: Daemon;
-  /** One a configured agent, by its id. */
+  /** One per configured agent, by its id. */
   readonly platforms: ReadonlyMap<string, BenchPlatform>;
   readonly platform: BenchPlatform;
-  /** Beside the daemon's own connections, for filling and looking. */
+  /** Besides the daemon's own connections, for filling and reading. */
   readonly database: Database;
-  /** The folder of its Postgres. */
   readonly dataDir: string;
 }
 
 export interface BenchDaemonOptions {
-  /** Null: there is no server, and the built-in stand-in answers. */
+  /** Null: no server; the built-in model answers. */
   readonly modelUrl: string | null;
   readonly agents: readonly BenchAgent[];
   /** Lines of `[daemon]`. */
   readonly daemon?: string;
   /** Tables of `[models]`. */
   readonly models?: string;
-  /** Texts of files under `agents/`, by their paths; default: none. */
+  /** Texts of files under `agents/`, by path; default: none. */
   readonly agentFiles?: Readonly<Record<string, string>>;
 }
 
-/** A folder that the server's own account may enter, too. Disposing removes it. */
+/** A folder that the server's account can access. Disposing removes it. */
 export async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir-bench-")));
   await chmod(folder, 0o711);
@@ -97,8 +96,8 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
 }
 
 /**
- * Waits until the index is up to the log: what was appended is found by then, and its cost is spent.
- * @param lookEveryMs short where the time counts, long where the looks' own cost would
+ * Waits until the index is complete: all messages can be found, and its cost is spent.
+ * @param lookEveryMs short if the time matters, long if the polls' own cost would
  */
 export async function untilIndexed({ daemon }: BenchDaemon, lookEveryMs: number): Promise<void> {
   while ((await daemon.store.search.behind()).length > 0) await delay(lookEveryMs);

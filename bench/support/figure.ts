@@ -1,4 +1,4 @@
-/** What a benchmark is: a figure with rows, each with the bar that it is to reach. */
+/** A benchmark is a figure with rows, each with a bar to reach. */
 
 export type Bar = { readonly atMost: number } | { readonly atLeast: number };
 
@@ -7,24 +7,23 @@ export interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** Undefined: it is reported, and nothing is asked of it. */
+  /** Undefined: reported without a bar. */
   readonly bar?: Bar;
 }
 
-/** What a figure may use while it runs. */
 export interface Bench {
-  /** A tenth of the work: for a look whether it runs, not for a number to publish. */
+  /** A tenth of the work: to check that it runs, not for publication. */
   readonly isQuick: boolean;
   /** A folder with recorded conversations; null: none was given. */
   readonly recordings: string | null;
-  /** Only the conversations that weights are chosen on, or the others; null: all. */
+  /** Only the conversations for choosing weights, or the others; null: all. */
   readonly split: "tune" | "report" | null;
-  /** Tells a person what is under way. */
+  /** Shows a person the current step. */
   progress(text: string): void;
 }
 
 export interface Figure {
-  /** As it is asked for: `npm run bench -- NAME`. */
+  /** As in `npm run bench -- NAME`. */
   readonly name: string;
   readonly about: string;
   readonly needsRecordings?: boolean;
@@ -37,7 +36,7 @@ export function reachesBar({ value, bar }: Row): boolean {
   return "atMost" in bar ? value <= bar.atMost : value >= bar.atLeast;
 }
 
-/** The value at this share of the sorted numbers; NaN where there are none. */
+/** The quantile of the numbers; NaN: there are none. */
 export function quantile(numbers: Iterable<number>, share: number): number {
   const sorted = Float64Array.from(numbers).toSorted();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

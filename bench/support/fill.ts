@@ -3,7 +3,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import { createTalk, PEOPLE } from "./conversation.ts";
 import type { BenchDaemon } from "./daemon.ts";
 
-/** Rows that one statement writes. */
+/** Rows per statement. */
 const BATCH = 5000;
 
 export interface Filling {
@@ -11,13 +11,13 @@ export interface Filling {
   readonly count: number;
   readonly textLength: number;
   readonly seed: number;
-  /** What is said, of about so many characters; default: the usual talk. */
+  /** Makes texts of about this many characters; default: the usual talk. */
   readonly talk?: (length: number) => string;
 }
 
 /**
- * Puts messages into a channel's log that nobody waits for, past the triggers that count them one by one: for a
- * database that is large before the measuring begins.
+ * Puts messages without questions into a channel's log, without the triggers that count them one by one: for a database
+ * that is large before the measurement begins.
  */
 async function fillLog(database: Database, filling: Filling): Promise<void> {
   const { channel, count, textLength, seed, talk = createTalk(seed) } = filling;
@@ -42,7 +42,7 @@ async function fillLog(database: Database, filling: Filling): Promise<void> {
   }
 }
 
-/** Writes the search rows of all that was filled in; with many rows the indexes are built at the end. */
+/** Writes the search rows of all filled messages; with many rows the indexes are built at the end. */
 export async function indexAll(database: Database): Promise<void> {
   await database.script(`
     drop index entry_search_words;
@@ -56,12 +56,12 @@ export async function indexAll(database: Database): Promise<void> {
 }
 
 export interface OpenedChannel extends Omit<Filling, "channel"> {
-  /** Agent and platform have one name here. */
+  /** Agent and platform share one name here. */
   readonly agent: string;
   readonly name: string;
 }
 
-/** Makes a channel with so many messages in its log. @returns its id */
+/** Makes a channel with this many messages in its log. @returns its id */
 export async function openChannel(
   weir: BenchDaemon,
   { agent, name, ...filling }: OpenedChannel,
@@ -101,6 +101,6 @@ export async function coverLog(database: Database, channel: ChannelId, coveredTo
   });
 }
 
-/** As many live summaries as a long channel has between two merges. */
+/** The number of live summaries in a long channel between two merges. */
 const SUMMARIES = 6;
 const LEVELS = [3, 2, 2, 2, 1, 1];

@@ -3,11 +3,11 @@ import path from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Row } from "./figure.ts";
 
-/** What some work cost this process and its database server. */
+/** The cost of some work for this process and its database server. */
 export interface Load {
   /** Milliseconds of processor time. */
   readonly daemonCpuMs: number;
-  /** NaN where the system does not tell. */
+  /** NaN if the system does not provide it. */
   readonly postgresCpuMs: number;
   readonly wallMs: number;
   /** 99th percentile, ms. */
@@ -37,7 +37,7 @@ export async function underWatch<Result>(
   return { result, load };
 }
 
-/** The bar that every figure has in common. */
+/** The bar that all figures share. */
 export function loopDelayRow(...loads: readonly Load[]): Row {
   const value = Math.max(...loads.map(({ loopDelayMs }) => loopDelayMs));
   return { what: "event-loop delay, p99", value, unit: "ms", bar: { atMost: 15 } };
@@ -45,7 +45,7 @@ export function loopDelayRow(...loads: readonly Load[]): Row {
 
 const TICKS_PER_SECOND = 100;
 
-/** Processor time of the server on a data folder, and of all its processes so far. */
+/** Processor time so far of the server on a data folder, with all its processes. */
 function postgresCpuMs(dataDir: string): number {
   const pidFile = path.join(dataDir, "postgres", "postmaster.pid");
   if (!existsSync("/proc/self/stat") || !existsSync(pidFile)) return Number.NaN;
@@ -54,14 +54,14 @@ function postgresCpuMs(dataDir: string): number {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     const fields = statOf(pid);
     if (fields === null || (Number(pid) !== postmaster && Number(fields[1]) !== postmaster)) continue;
-    // utime and stime; of the postmaster also those of the children that have ended.
+    // utime and stime; for the postmaster also those of ended children.
     const from = fields.slice(11, Number(pid) === postmaster ? 15 : 13);
     for (const field of from) ticks += Number(field);
   }
   return (ticks * 1000) / TICKS_PER_SECOND;
 }
 
-/** The fields of `/proc/PID/stat` behind the name: state, ppid, … */
+/** The fields of `/proc/PID/stat` after the name: state, ppid, … */
 function statOf(pid: string): string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,8 +1,9 @@
 /**
- * The scripted model server, in a process of its own: real HTTP, streamed, and as little work as it can do. A model's
- * name says what it does: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `told-DELAY` writes a summary as long as it
- * is told; `failing-DELAY` so, and fails three times in ten; `empty-DELAY` says nothing; `search-DELAY-COUNT` asks for so many
- * searches at once before it replies; `+prefix`, `+breakpoints` and `+blocks` measure the prefix, and what a provider with such a cache bills.
+ * The scripted model server in its own process: real HTTP, streamed, with minimal work. A model's name sets its
+ * behaviour: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `told-DELAY` writes a summary of the requested
+ * length; `failing-DELAY` the same, and fails three times in ten; `empty-DELAY` answers with nothing;
+ * `search-DELAY-COUNT` makes this many searches at once before it replies; `+prefix`, `+breakpoints` and `+blocks`
+ * measure the prefix, and the bill of a provider with such a cache.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -29,11 +30,11 @@ const CACHES: Readonly<Record<string, CacheSpecies>> = {
   breakpoints: BREAKPOINT_CACHE,
   blocks: BLOCK_CACHE,
 };
-/** Of each model that is billed. */
+/** By billed model. */
 const caches = new Map<string, { readonly own: ProviderCache; readonly implicit: ProviderCache }>();
-/** The conversations of `bench -- cost` go ten times as fast as people. */
+/** The conversations of `bench -- cost` run at ten times people's speed. */
 const HASTE = 10;
-/** The prompt before, of each model whose prefix is measured. */
+/** The previous prompt of each model with a measured prefix. */
 const prompts = new Map<string, Buffer>();
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -49,7 +50,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     response.end('{"object":"list","data":[{"id":"reply-0-8"}]}');
     return;
   }
-  // The client writes the model first; reading all of a large body would be our time, and not a model's.
+  // The client writes the model first; parsing all of a large body would add our time to the model's.
   const model = /"model":"([^"]+)"/.exec(body.subarray(0, 400).toString("latin1"))?.[1] ?? "";
   const [kind, wait, words] = model.split(/[-+]/);
   const [, cache = ""] = model.split("+");
@@ -83,7 +84,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   record.endedAt = machineNow();
 }
 
-/** How long a summary may be, in characters: as many words as the task allows, a little less. */
+/** Length of a summary, in characters: slightly below the task's limit of words. */
 function toldLength(body: Buffer): number {
   const words = /At most ([\d,]+) words/.exec(body.subarray(-2000).toString())?.[1] ?? "100";
   return Math.floor(Number(words.replaceAll(",", "")) * 6 * 0.9);
@@ -98,7 +99,7 @@ function stream(response: ServerResponse, text: string, usage: { prompt: number;
   response.end("data: [DONE]\n\n");
 }
 
-/** Asks for other words each time, in both kinds of scripts. */
+/** Searches for other words each time, in both kinds of scripts. */
 function streamSearches(response: ServerResponse, count: number): void {
   const calls = Array.from({ length: count }, (_, index) => ({
     index,
@@ -116,7 +117,7 @@ function event(choice: object): string {
   return `data: ${JSON.stringify({ object: "chat.completion.chunk", choices: [{ index: 0, ...choice }] })}\n\n`;
 }
 
-/** Tools first, then the messages: the order in which a server's own template puts them. */
+/** Tools first, then the messages: the order of a server's template. */
 function measurePrefix(model: string, body: Buffer): PromptPrefix {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own request
   const { tools, messages } = JSON.parse(body.toString()) as { tools: unknown; messages: unknown[] };

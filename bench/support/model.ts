@@ -3,31 +3,31 @@ import { once } from "node:events";
 import path from "node:path";
 import type { CacheUse } from "../../test/support/provider-caches.ts";
 
-/** One request as the server saw it; times in ms by `machineNow`. */
+/** One request at the server; times in ms by `machineNow`. */
 export interface ServedRequest {
   readonly model: string;
-  /** Its first bytes were here. */
+  /** When its first bytes arrived. */
   readonly arrivedAt: number;
-  /** The last byte of the answer was written; 0: it never was. */
+  /** When the last byte of the answer was written; 0: never. */
   readonly endedAt: number;
   readonly bytes: number;
   readonly completionTokens: number;
-  /** Bytes of the prompt, and of them those with which the prompt before began. */
+  /** Bytes of the prompt, and the number of them that it shares with the previous prompt's beginning. */
   readonly prefix: PromptPrefix | null;
-  /** How a provider with the cache that the model's name asks for would bill it, and one that sets its own mark at the latest message. */
+  /** Its bill by a provider with the cache in the model's name, and by one that sets its own mark at the latest message. */
   readonly billed: { readonly use: CacheUse; readonly implicit: CacheUse } | null;
 }
 
 export interface PromptPrefix {
   readonly shared: number;
   readonly total: number;
-  /** It says that older messages were left out. */
+  /** It states that older messages were left out. */
   readonly hasHole: boolean;
 }
 
 export interface BenchModel extends AsyncDisposable {
   readonly url: string;
-  /** What was served since the last call, oldest first. */
+  /** Requests served since the last call, oldest first. */
   served(): Promise<ServedRequest[]>;
 }
 

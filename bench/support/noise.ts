@@ -1,6 +1,6 @@
 import { createRandom } from "./conversation.ts";
 
-/** Noise of one sort, the same in every run. */
+/** Noise of one kind, the same in every run. */
 export interface Noise {
   readonly name: string;
   readonly text: string;
@@ -11,7 +11,7 @@ const LETTERS = Array.from("abcdefghijklmnopqrstuvwxyz");
 const CAPITALS = LETTERS.map((letter) => letter.toUpperCase());
 const DIGITS = Array.from("0123456789");
 const ZERO_WIDTH = ["\u200b", "\u200c", "\u200d", "\u200e", "\u2060", "\ufeff", "\u00ad"];
-/** What people type without a keyboard's help: repeated it is a line of its own or a spacer. */
+/** Repeated characters that people type as lines or spacers. */
 const REPEATED = [
   ...ASCII_SIGNS,
   ...Array.from(" \n\t\r\0\u00a0\u3000…—•·°€█─═☆★♥あ가中हกعяaAzZé0"),
@@ -22,7 +22,7 @@ const REPEATED = [
   "\u{e0061}",
 ];
 
-/** Each Unicode block that is drawn from as if each of its characters were as likely. */
+/** Unicode blocks, from which each character is drawn with equal probability. */
 const BLOCKS: readonly (readonly [name: string, from: number, to: number])[] = [
   ["ASCII", 0x20, 0x7e],
   ["Latin-1 bytes", 0x00, 0xff],
@@ -49,7 +49,7 @@ const BLOCKS: readonly (readonly [name: string, from: number, to: number])[] = [
   ["any plane", 0x10000, 0x10fffd],
 ];
 
-/** Texts of this length that nobody writes, and that a channel gets all the same: what errs on them must err by little. */
+/** Texts of this length that no person writes, but that channels may get: estimates must be nearly right for them, too. */
 export function noise(length: number, seed = 1): Noise[] {
   const random = createRandom(seed);
   const pick = (of: readonly string[]): string => of[Math.floor(random() * of.length)] ?? "";

@@ -5,11 +5,11 @@ import { machineNow } from "./figure.ts";
 
 /** One answered message; times in ms by `machineNow`. */
 export interface Asked {
-  /** The message was handed to Weir. */
+  /** When the message was passed to Weir. */
   readonly handedInAt: number;
-  /** Weir said that it is durable. */
+  /** When Weir reported that it is durable. */
   readonly acceptedAt: number;
-  /** Its answer was handed to the platform. */
+  /** When its answer was passed to the platform. */
   readonly answeredAt: number;
   readonly isAnswer: boolean;
 }
@@ -19,7 +19,7 @@ interface Outcome {
   readonly isAnswer: boolean;
 }
 
-/** A platform that takes everything at once. */
+/** A platform that accepts everything at once. */
 export class BenchPlatform implements Platform {
   readonly name: string;
   readonly capabilities: PlatformCapabilities;
@@ -42,10 +42,10 @@ export class BenchPlatform implements Platform {
   }
 
   async stopIntake(): Promise<void> {
-    // Nothing comes by itself.
+    // It sends no events by itself.
   }
 
-  /** A message as this platform would bring it. */
+  /** A message in this platform's form. */
   message(room: string, text: string, addressed: boolean): InboundMessage {
     return {
       type: "message",
@@ -60,7 +60,7 @@ export class BenchPlatform implements Platform {
     };
   }
 
-  /** Says something that wants an answer. Resolves with the first part of it. */
+  /** Says something that needs an answer. Resolves with the answer's first part. */
   async ask(
     room: string,
     text: string,
@@ -92,10 +92,10 @@ export class BenchPlatform implements Platform {
   }
 
   async edit(): Promise<void> {
-    // Nothing is streamed.
+    // It does not stream.
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Holds nothing open.
+    // Nothing to close.
   }
 }

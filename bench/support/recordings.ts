@@ -11,22 +11,22 @@ export interface RecordedMessage {
   readonly text: string;
 }
 
-/** A question about a conversation, with the seqs of what answers it: one line of `NAME.qa.jsonl`. */
+/** A question about a conversation, with the seqs of its evidence: one line of `NAME.qa.jsonl`. */
 export interface RecordedQuestion {
   readonly conversation_id: string;
   readonly question_id: string;
   readonly question: string;
   readonly answer?: string;
   readonly evidence: readonly number[];
-  /** The right answer is that nobody knows. */
+  /** The right answer is that it is not known. */
   readonly unanswerable?: boolean;
-  /** A public audit found the noted answer, or its evidence, wrong. */
+  /** A public audit found the recorded answer, or its evidence, wrong. */
   readonly audit?: unknown;
   /** `adversarial`: it asks for what was never said. */
   readonly category?: string;
 }
 
-/** What a person or a model noted of a conversation, with the seqs of what it was said in: one line of `NAME.facts.jsonl`. */
+/** A person's or a model's note on a conversation, with the seqs of its sources: one line of `NAME.facts.jsonl`. */
 export interface RecordedFact {
   readonly conversation_id: string;
   readonly fact: string;
@@ -41,7 +41,7 @@ export function readQuestions(folder: string, name: string): RecordedQuestion[] 
   return readLines(path.join(folder, `${name}.qa.jsonl`));
 }
 
-/** @returns none where there is no such file */
+/** @returns none if there is no such file */
 export function readFacts(folder: string, name: string): RecordedFact[] {
   const isThere = existsSync(path.join(folder, `${name}.facts.jsonl`));
   return isThere ? readLines(path.join(folder, `${name}.facts.jsonl`)) : [];

@@ -3,17 +3,16 @@ import path from "node:path";
 import { createRandom } from "./conversation.ts";
 import { readMessages } from "./recordings.ts";
 
-/** Text of one kind. */
 export interface Texts {
   readonly kind: string;
   readonly text: string;
 }
 
 const ROOT = path.join(import.meta.dirname, "../..");
-/** Of one kind that there are megabytes of. */
+/** Longest text of a kind with megabytes available. */
 const LONGEST = 800_000;
 
-/** Kinds by the languages of the messages and names that make them. */
+/** Kinds, by the languages of their messages and names. */
 const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   Chinese: ["zh-CN", "zh-TW"],
   Japanese: ["ja"],
@@ -25,7 +24,7 @@ const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   "Finnish, Polish, Czech": ["fi", "pl", "cs"],
 };
 
-/** What this repository, its packages and Node itself have of each kind of text. */
+/** All kinds of text in this repository, its packages and Node itself. */
 export function textsHere(): Texts[] {
   const random = createRandom(19);
   const english = filesOf(["README.md", "docs/*.md", "node_modules/{*,@*/*}/README.md"]);
@@ -47,15 +46,15 @@ export function textsHere(): Texts[] {
   ];
 }
 
-/** Names of countries and languages, one behind another: nothing that anybody says, and the rarest words of a language. */
+/** Names of countries and languages in a row: no natural text, and a language's rarest words. */
 export function namesHere(): Texts {
   return { kind: "names", text: Object.values(LANGUAGES).flat().map(names).join("\n") };
 }
 
-/** The weights were fitted to it, among others: it proves nothing. */
+/** The weights were fitted to it, among others, so it is no evidence. */
 const FITTED = "channel-irc-other.messages.jsonl";
 
-/** The recorded conversations of a folder, each a kind of its own. */
+/** The recorded conversations of a folder, each a separate kind. */
 export function recordedTexts(folder: string): Texts[] {
   const files = readdirSync(folder).filter((file) => file.endsWith(".messages.jsonl") && file !== FITTED);
   return files.map((file) => {
@@ -73,7 +72,7 @@ function filesOf(patterns: readonly string[]): string {
     .slice(0, LONGEST);
 }
 
-/** What zod says of bad input in a language, and dates, spans of time and amounts as a person would write them. */
+/** Zod's messages about bad input in a language, with dates, durations and amounts in a person's form. */
 function sentences(tag: string, random: () => number): string {
   const [file] = globSync(`node_modules/zod/v4/locales/${tag}.js`, { cwd: ROOT });
   const source = file === undefined ? "" : readFileSync(path.join(ROOT, file), "utf8");
@@ -111,7 +110,7 @@ function names(tag: string): string {
 
 const LIKED = [...new Intl.Segmenter("en").segment("😂❤️😍🤣😊🙏💕😭👍😅👏😁🔥💔🎉👋🏽👩‍💻🏳️‍🌈🇩🇪✅🚀👀💯")];
 
-/** By turns one that people like most, with a word now and then, and any that there is. */
+/** Alternately a popular emoji, with a word now and then, and any existing one. */
 function emoji(random: () => number): string {
   const liked = (): string => LIKED[Math.floor(random() * LIKED.length)]?.segment ?? "";
   const any = (): string => String.fromCodePoint(0x1f300 + Math.floor(random() * 0x350));
@@ -120,7 +119,7 @@ function emoji(random: () => number): string {
     .replaceAll(/[^\p{Emoji}\p{Emoji_Component}ok ]/gu, "");
 }
 
-/** In one run, in lines as a mail has them, and in pieces as long as a hash. */
+/** In one run, in lines as in a mail, and in pieces of a hash's length. */
 function encoded(as: "base64" | "hex", random: () => number): string {
   const bytes = (length: number): string =>
     Buffer.from(Array.from({ length }, () => Math.floor(random() * 256))).toString(as);

@@ -1,3 +1,8 @@
+/**
+ * The files of agents' folders: reads them, checks their front matter, and keeps them current. The room touches only
+ * the file system; `context` decides what of them a model sees.
+ */
+
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
@@ -8,13 +13,25 @@ import type { FileKind } from "../core/context.ts";
 import { readFrontMatter, ruleMatter, skillIn } from "./front-matter.ts";
 import { listSkillFiles, readSkillFile } from "./skill-files.ts";
 
-/** Skills for all agents, beside the folder of the agents' folders: where other programs that have skills look as well. */
+/** Skills for all agents, beside the folder of agents' folders, where other programs with skills look as well. */
 const SHARED_SKILLS = "../.agents/skills";
 
-/** A file of this name is looked for once in so many ms. */
+/** Shortest time between two checks of a folder, ms. */
 const LOOK_EVERY_MS = 1000;
-/** Files of one kind that are read; more would make each look slow. */
+/** Most files of one kind that are read, so that a check stays fast. */
 const MOST_FILES = 500;
+
+/** The folder of one agent, for features that write files there. The identical object while the agent keeps its folder and time zone. */
+export interface OwnFolder {
+  /** Absolute path. */
+  readonly root: string;
+  /** Its name, as the operator knows it: `agents/main`. */
+  readonly shownAs: string;
+  /** YYYY-MM-DD in the agent's time zone. */
+  readonly today: () => string;
+  /** Called with each file that cannot be used as it is. */
+  readonly onProblem: (problem: string) => void;
+}
 
 export interface AgentFolderParts {
   /** Absolute path of the folder of all agents' folders. */
@@ -25,15 +42,17 @@ export interface AgentFolderParts {
   readonly id: string;
   /** YYYY-MM-DD in the agent's time zone. */
   readonly today: () => string;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock: () => number;
-  /** Why files cannot be used; null: they can. What was read before then stays in use. */
+  /** Why files cannot be used; null: they can. A refusal keeps the earlier files in use. */
   readonly refusalOf: (files: AgentFiles) => string | null;
-  /** Told of each new problem, once. */
+  /** Called once for each new problem. */
   readonly onProblem: (problem: string) => void;
+  /** See `FolderFiles`. Default: null. */
+  readonly own?: OwnFolder | null;
 }
 
-/** What a file said when it was read, and how one knows that it still does. */
+/** A file's content, and the marks by which it is known to be unchanged. */
 interface Known {
   readonly mtimeMs: number;
   readonly size: number;
@@ -41,14 +60,14 @@ interface Known {
   readonly problem: string | null;
 }
 
-/** A file to read: where it is, and as what. */
+/** A file to read, and its role. */
 interface Candidate {
   readonly kind: FileKind;
   /** In the folder of all agents, with `/`. */
   readonly path: string;
 }
 
-/** An agent's folder: SOUL.md, rules, notes, skills. Nothing of it is ever written; a `NoteKeeper` has files of its own there. */
+/** An agent's folder: SOUL.md, rules, notes, skills. It only reads; features may write other files there. */
 export class AgentFolder {
   readonly #parts: AgentFolderParts;
   #known = new Map<string, Known>();
@@ -67,12 +86,16 @@ export class AgentFolder {
     return posix.join(this.#parts.shownAs, this.#parts.id);
   }
 
-  /** Why the files that are there now are not in use; null: they are. */
+  /** Why the present files are not in use; null: they are in use. */
   get refusal(): string | null {
     return this.#refusal;
   }
 
-  /** What it holds, as of the last look. */
+  get own(): OwnFolder | null {
+    return this.#parts.own ?? null;
+  }
+
+  /** The content at the last check. */
   get current(): AgentFiles {
     return this.#current;
   }
@@ -91,9 +114,9 @@ export class AgentFolder {
   }
 
   /**
-   * Looks whether files have changed, and reads those that have. Whoever comes while one looks waits for that. Never
-   * throws: what cannot be read is a problem that the operator is told.
-   * @returns null: the last look is less than a second ago
+   * Reads changed files. Concurrent callers share one check. Never throws: an unreadable file is reported to the
+   * operator as a problem.
+   * @returns null: the last check is less than a second ago
    */
   refresh(): Promise<void> | null {
     if (this.#look !== null) return this.#look;
@@ -159,7 +182,7 @@ export class AgentFolder {
     const candidateIn = (folder: string, name: string): Candidate => {
       return { kind: "skills", path: posix.join(folder, name, "SKILL.md") };
     };
-    // An agent's own goes over one of the same name for all.
+    // An agent's own skill overrides a shared one with the same name.
     const skills = [
       ...own.map((name) => candidateIn(posix.join(id, "skills"), name)),
       ...shared.filter((name) => !own.includes(name)).map((name) => candidateIn(SHARED_SKILLS, name)),
@@ -177,7 +200,7 @@ export class AgentFolder {
     ];
   }
 
-  /** Names in a folder, sorted; none where there is no such folder. */
+  /** Names in a folder, sorted; empty if there is no such folder. */
   async #names(folder: string): Promise<string[]> {
     try {
       return (await readdir(join(this.#parts.root, folder))).toSorted();
@@ -187,14 +210,14 @@ export class AgentFolder {
     }
   }
 
-  /** @returns null: there is no such file. The same object as before, if the file is the same. */
+  /** @returns null: no such file. The same object as before if the file is unchanged. */
   async #readOne({ kind, path }: Candidate): Promise<Known | null> {
     const absolute = join(this.#parts.root, path);
     const shown = posix.join(this.#parts.shownAs, path);
     let mark: { readonly mtimeMs: number; readonly size: number };
     try {
       const found = await stat(absolute);
-      // A pipe would be read for ever.
+      // Reading a pipe would never end.
       if (!found.isFile()) return this.#unread(path, `${shown}: is no ordinary file`);
       mark = { mtimeMs: found.mtimeMs, size: found.size };
     } catch (error) {
@@ -213,7 +236,7 @@ export class AgentFolder {
     return { ...mark, ...parse(kind, shown, outcome.value) };
   }
 
-  /** What could not be looked into. The same object as before, where it says the same. */
+  /** An unreadable file. The same object as before if the problem is the same. */
   #unread(path: string, problem: string): Known {
     const before = this.#known.get(path);
     if (before?.problem === problem && before.file === null) return before;
@@ -226,13 +249,13 @@ export class AgentFolder {
   }
 }
 
-/** A file without its front matter. An empty one is none. Pure. */
+/** A file without its front matter; an empty one counts as missing. Pure. */
 function parse(kind: FileKind, path: string, text: string): Pick<Known, "file" | "problem"> {
   const name = posix.basename(path, ".md");
   const plain = { kind, path, name, description: "", channels: null, paths: null, channel: null };
   const { values, body, problem } =
     kind === "rule" || kind === "skills" ? readFrontMatter(text) : { values: {}, body: text, problem: null };
-  // A rule that would hold everywhere because its globs cannot be read is worse than one that holds nowhere.
+  // A rule with unreadable globs must not apply everywhere, so it applies nowhere.
   if (problem !== null) return { file: null, problem: `${path}:${problem}` };
   if (kind === "rule") {
     const matter = ruleMatter.safeParse(values);
@@ -256,7 +279,7 @@ function fileOf(file: AgentFile): Pick<Known, "file" | "problem"> {
   return { file: file.text.trim() === "" ? null : file, problem: null };
 }
 
-/** Names whose match is known; in a busy daemon as many channels are awake. */
+/** Names with a remembered match, enough for the active channels of a busy daemon. */
 const KNOWN_NAMES = 1000;
 
 /** No pattern is no condition. Matching takes a hundredth of a millisecond, so each name is matched once. */
@@ -273,7 +296,15 @@ function globOf(patterns: readonly string[]): Glob | null {
   };
 }
 
-/** There is a folder for skills: an agent without is given no tools for them. @param root absolute path of all agents' folders */
+/** Whether an agent has a folder of its own. @param root absolute path of all agents' folders; undefined: there is none */
+export function hasOwnFolder(root: string | undefined, id: string): boolean {
+  return root !== undefined && existsSync(join(root, id));
+}
+
+/**
+ * Whether there is a folder for skills: an agent without one gets no tools for them. @param root absolute path of all
+ * agents' folders
+ */
 export function mayHaveSkills(root: string, id: string): boolean {
   return existsSync(join(root, id, "skills")) || existsSync(join(root, SHARED_SKILLS));
 }

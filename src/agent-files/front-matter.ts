@@ -1,18 +1,18 @@
 import { type Document, LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 
-/** A Markdown file with its YAML front matter taken apart. */
+/** A Markdown file, split into YAML front matter and text. */
 export interface FrontMatter {
-  /** What stands between the marks; {} without any, or where it cannot be read. */
+  /** The values between the marks; {}: none, or unreadable. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly body: string;
-  /** `3: what is wrong`, the number being a line of the file; null: nothing is. */
+  /** `3: what is wrong`, with a line of the file; null: no problem. */
   readonly problem: string | null;
 }
 
 const MARKS = /^---[ \t]*\r?\n(?<yaml>[\s\S]*?)(?:^---[ \t]*(?:\r?\n|$)|(?![\s\S]))/m;
 
-/** Reads front matter. A mistake in it costs the front matter, and never the text. Pure. */
+/** Reads front matter. A mistake in it loses the front matter, never the text. Pure. */
 export function readFrontMatter(text: string): FrontMatter {
   if (!/^---[ \t]*\r?\n/.test(text)) return { values: {}, body: text, problem: null };
   const found = MARKS.exec(text);
@@ -36,7 +36,7 @@ export function readFrontMatter(text: string): FrontMatter {
 
 const matter = z.record(z.string(), z.unknown());
 
-/** A value that is refused where it has aliases: a few lines of them may stand for a billion. */
+/** Values with aliases are refused: a few lines may expand to a billion. */
 function valueOf(document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
@@ -45,7 +45,7 @@ function valueOf(document: Document): unknown {
   }
 }
 
-/** Of patterns with more stars, matching a long name that people make up may take for ever. */
+/** With more stars, matching a long made-up name could take forever. */
 const glob = z
   .string()
   .max(200)
@@ -58,7 +58,7 @@ const oneOrMore = z
 /** The front matter of a rule: globs. */
 export const ruleMatter = z.object({ channels: oneOrMore.default([]), paths: oneOrMore.default([]) });
 
-/** The front matter of a skill, as agentskills.io has it. */
+/** The front matter of a skill by agentskills.io. */
 const skillMatter = z.object({
   name: z
     .string("must be a text")
@@ -71,10 +71,10 @@ const skillMatter = z.object({
 });
 
 /**
- * What a skill is called, and what it is for. Pure.
+ * A skill's name and purpose. Pure.
  * @param text of the whole file
  * @param folder the name of its folder
- * @returns or `3: what is wrong`, the number being a line of the file
+ * @returns the skill, or `3: what is wrong` with a line of the file
  */
 export function skillIn(
   values: FrontMatter["values"],
@@ -93,7 +93,7 @@ export function skillIn(
   return { problem: `${lineOf("name", text)}: name must be that of the folder, ${folder}` };
 }
 
-/** The line where a key of the front matter stands; 1: nowhere. */
+/** The line of a key in the front matter; 1: not found. */
 function lineOf(key: string, text: string): number {
   return (
     Math.max(

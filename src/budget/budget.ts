@@ -1,8 +1,11 @@
 import { formatDollars, formatNumber } from "../text/format.ts";
 
-/** Whether what may be spent in a day is spent. Pure. */
+/**
+ * Budgets: limits of a day's spending, and what of them is spent. This file is pure; `budgets.ts` reads spendings from
+ * the store.
+ */
 
-/** Whose spendings a budget bounds: the agent's over all channels, or with it those of one channel or of one person. */
+/** Whose spending a budget limits: the agent's over all channels, or its share of one channel or one person. */
 export type BudgetScope = "agent" | "channel" | "person";
 
 export interface Amount {
@@ -13,14 +16,12 @@ export interface Amount {
 /** 0: no limit. */
 export type Limits = Amount;
 
-/** What was spent today, and what may be. */
 export interface Purse {
   readonly scope: BudgetScope;
   readonly limits: Limits;
   readonly spent: Amount;
 }
 
-/** What a configuration says of one agent's budgets. */
 export interface BudgetRules {
   readonly tokens: number;
   readonly dollars: number;
@@ -28,7 +29,7 @@ export interface BudgetRules {
   readonly channelDollars: number;
   readonly personTokens: number;
   readonly personDollars: number;
-  /** The share of a budget from which on is warned. */
+  /** The spent share at which a warning is due. */
   readonly warnAt: number;
 }
 
@@ -50,24 +51,24 @@ export function boundedScopes(rules: BudgetRules): BudgetScope[] {
   return SCOPES.filter((scope) => Object.values(limitsOf(rules, scope)).some((limit) => limit > 0));
 }
 
-/** The larger share that is spent of the limits that there are: 1 and more is all of a budget. */
+/** The larger spent share of the existing limits; from 1 on, the budget is spent. */
 export function shareSpent({ limits, spent }: Pick<Purse, "limits" | "spent">): number {
   const share = (amount: number, limit: number): number => (limit > 0 ? amount / limit : 0);
   return Math.max(share(spent.tokens, limits.tokens), share(spent.dollars, limits.dollars));
 }
 
-/** The first purse of which nothing is left, the widest scope first; null: something is left of each. */
+/** The first spent purse, the widest scope first; null: none is spent. */
 export function emptyPurse<One extends Purse>(purses: readonly One[]): One | null {
   const ranked = purses.toSorted((a, b) => SCOPES.indexOf(a.scope) - SCOPES.indexOf(b.scope));
   return ranked.find((purse) => shareSpent(purse) >= 1) ?? null;
 }
 
-/** Whether spending has just crossed the share from which on is warned. */
+/** Whether spending has just crossed the share for a warning. */
 export function crosses(before: Purse, after: Purse, warnAt: number): boolean {
   return shareSpent(before) < warnAt && shareSpent(after) >= warnAt;
 }
 
-/** `82,000 of 100,000 tokens, $0.82 of $1.00`, as far as there are limits. */
+/** `82,000 of 100,000 tokens, $0.82 of $1.00`, for the existing limits. */
 export function describePurse({ limits, spent }: Pick<Purse, "limits" | "spent">): string {
   const parts = [
     ...(limits.tokens > 0 ? [`${formatNumber(spent.tokens)} of ${formatNumber(limits.tokens)} tokens`] : []),
@@ -80,7 +81,7 @@ export function added(one: Amount, other: Amount): Amount {
   return { tokens: one.tokens + other.tokens, dollars: one.dollars + other.dollars };
 }
 
-/** No less than nothing. */
+/** The difference, at least zero. */
 export function less(one: Amount, other: Amount): Amount {
   return {
     tokens: Math.max(0, one.tokens - other.tokens),

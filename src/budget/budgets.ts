@@ -20,27 +20,24 @@ import {
   shareSpent,
 } from "./budget.ts";
 
-/** For whom a model is called. */
+/** The origin of a model call. */
 export interface Spender {
   readonly agent: AgentId;
   readonly channel: ChannelId;
-  /** As `discord:1234`; null: no person has asked. */
+  /** As `discord:1234`; null: no person asked. */
   readonly person: string | null;
 }
 
-/** A purse with whose it is. */
 export interface NamedPurse extends Purse {
   readonly agent: AgentId;
   /** The agent's id, the channel's address, or the person, as `discord:1234`. */
   readonly of: string;
-  /** All of it is spent. */
   readonly isSpent: boolean;
 }
 
-/** A call of a model. */
 export interface SpentCall extends Omit<Spender, "person"> {
   readonly address: string;
-  /** Null: of a compaction. */
+  /** Null: a compaction's call. */
   readonly turn: TurnId | null;
   readonly model: string;
   readonly promptTokens: number;
@@ -55,7 +52,7 @@ export interface BudgetsParts {
   readonly priceOf: (model: string) => ModelPrice | undefined;
   readonly now: () => Date;
   readonly log: Logger;
-  /** How often the database is asked what others have spent, ms. Default: a minute. */
+  /** Interval at which other daemons' spending is read from the database, ms. Default: a minute. */
   readonly refreshMs?: number;
 }
 
@@ -64,31 +61,30 @@ interface Counter {
   readonly scope: BudgetScope;
   readonly of: string;
   spent: Amount;
-  /** Of calls that are under way, by their requests. */
+  /** The requests of running calls. */
   reserved: Amount;
 }
 
 const REFRESH_MS = 60_000;
-/** Turns whose asker is remembered: their subagents may outlive them. */
+/** Turns with a remembered asker, since work that they have begun may outlive them. */
 const MOST_TURNS = 10_000;
 const NOTHING: Amount = { tokens: 0, dollars: 0 };
 
-/** Agents by id, each with its day. */
+/** Agents by id, each with its time zone. */
 type BudgetedAgents = ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
 
 /**
- * What was spent today, in memory: a look costs some look-ups in a map. This daemon's own calls count from their beginning on; what
- * other daemons on the database spend is seen at the next refresh. Where no budget is configured nothing is counted, and
- * nothing asked of the database.
+ * Today's spending, in memory, so that a check is only a look-up. This daemon's calls count from their beginning; other
+ * daemons' spending is read at each refresh. Without a configured budget, nothing is counted or read.
  */
 export class Budgets implements Disposable {
   readonly #parts: BudgetsParts;
   #agents: BudgetedAgents;
   readonly #askers = new BoundedMap<string>(MOST_TURNS);
   readonly #unpriced = new Set<string>();
-  /** By agent: its day, and what was spent on it. */
+  /** By agent: its day, and that day's spending. */
   readonly #days = new Map<AgentId, { readonly day: string; readonly counters: Map<string, Counter> }>();
-  /** Warnings that nobody was told of, by channel. */
+  /** Warnings not yet sent, by channel. */
   #warnings = new Map<ChannelId, NamedPurse[]>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -97,13 +93,13 @@ export class Budgets implements Disposable {
     this.#agents = withTimes(parts.agents);
   }
 
-  /** From now on these budgets hold. What was counted stays; what was not counted so far is learned with the next refresh. */
+  /** Replaces the budgets. Counts stay; newly limited spending is read at the next refresh. */
   configure(agents: readonly AgentConfig[]): void {
     this.#agents = withTimes(agents);
     this.#unpriced.clear();
   }
 
-  /** Learns what was spent today, and keeps learning it. @throws errors of the database */
+  /** Reads today's spending, and keeps refreshing it. @throws errors of the database */
   async open(): Promise<void> {
     await this.refresh();
     this.#timer = setInterval(() => {
@@ -117,7 +113,7 @@ export class Budgets implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Asks the database. What this daemon has counted and not stored yet stays counted. @throws errors of the database */
+  /** Reads the database. Calls that are counted here but not stored yet stay counted. @throws errors of the database */
   async refresh(): Promise<void> {
     const now = this.#parts.now();
     const bounded = [...this.#agents.values()].filter(({ config }) => isBounded(config));
@@ -128,23 +124,23 @@ export class Budgets implements Disposable {
     }
   }
 
-  /** Who has asked for a turn; null: no person has. */
+  /** Notes the asker of a turn; null: no person. */
   begin(turn: TurnId, person: string | null): void {
     if (person === null || ![...this.#agents.values()].some(({ config }) => isBounded(config))) return;
     this.#askers.set(String(turn), person);
   }
 
-  /** The person who asked for a turn; null: no person did, or it is forgotten. */
+  /** The person who asked for a turn; null: nobody, or forgotten. */
   askerOf(turn: TurnId): string | null {
     return this.#askers.get(String(turn)) ?? null;
   }
 
-  /** The first budget of which nothing is left, calls that are under way included; null: a model may be called. */
+  /** The first spent budget, running calls included; null: a model may be called. */
   spent(spender: Spender): NamedPurse | null {
     return emptyPurse(this.#keysOf(spender).flatMap((key) => this.#purse(spender.agent, key) ?? []));
   }
 
-  /** A call begins: until it has ended and is counted, its request is spent. @returns ends that */
+  /** A call begins: its request counts as spent until the call has ended and is counted. @returns a function that ends this */
   reserve(call: SpentCall): () => void {
     const amount = this.#amountOf({ ...call, calls: 1, uncounted: 0 });
     const held = this.#countersOf(call);
@@ -154,7 +150,6 @@ export class Budgets implements Disposable {
     };
   }
 
-  /** A call has ended. */
   count(call: SpentCall): void {
     const budget = this.#agents.get(call.agent)?.config.budget;
     if (budget === undefined) return;
@@ -167,14 +162,14 @@ export class Budgets implements Disposable {
     }
   }
 
-  /** What people in a channel are to be told now, each once a day. */
+  /** The channel's pending warnings, each once a day. */
   takeWarnings(channel: ChannelId): readonly NamedPurse[] {
     const warnings = this.#warnings.get(channel) ?? [];
     this.#warnings.delete(channel);
     return warnings;
   }
 
-  /** The purses of which the share is spent from which on is warned, the emptiest first. */
+  /** The purses above their share for a warning, the most spent first. */
   low(): NamedPurse[] {
     const all = [...this.#agents.values()].flatMap(({ config }) => [...this.#today(config.id).values()]);
     return all
@@ -191,7 +186,7 @@ export class Budgets implements Disposable {
         const of = { agent: config.id, channel: row.address, person: row.person ?? "" }[scope];
         const sum = sums.get(key) ?? { agent: config.id, scope, of, spent: NOTHING, reserved: NOTHING };
         const amount = this.#amountOf(row);
-        // The texts of a whole log, embedded on one day, are to silence nobody: they cost money, and little of it.
+        // Embedding a whole log in one day costs little, so its tokens must not spend the budget; its money counts.
         sum.spent = added(sum.spent, row.isEmbedding ? { ...amount, tokens: 0 } : amount);
         sums.set(key, sum);
       }
@@ -204,7 +199,7 @@ export class Budgets implements Disposable {
     }
   }
 
-  /** The counters of an agent's day; those of the day before are dropped. */
+  /** The counters of an agent's day; yesterday's are dropped. */
   #today(agent: AgentId): Map<string, Counter> {
     const day = this.#agents.get(agent)?.time.day(this.#parts.now()) ?? "";
     const known = this.#days.get(agent);
@@ -231,7 +226,6 @@ export class Budgets implements Disposable {
     return this.#named({ ...counter, spent: added(counter.spent, counter.reserved) });
   }
 
-  /** Those that a call counts in. */
   #countersOf(call: SpentCall): Counter[] {
     const person = call.turn === null ? null : this.askerOf(call.turn);
     return this.#keysOf({ ...call, person }).map((key) => {
@@ -263,7 +257,7 @@ export class Budgets implements Disposable {
     return { tokens: spending.promptTokens + spending.completionTokens, dollars: dollars ?? 0 };
   }
 
-  /** A budget of money that cannot see what is spent bounds nothing. */
+  /** A budget in money cannot limit calls without a known price. */
   #tellUnpriced(model: string): void {
     const isOfMoney = [...this.#agents.values()].some(
       ({ config: { budget } }) => budget.dollars + budget.channelDollars + budget.personDollars > 0,

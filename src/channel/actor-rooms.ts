@@ -16,7 +16,7 @@ import type { Circuit } from "../compactor/breaker.ts";
 
 /** The parts of an actor, built from one snapshot of the log. */
 export interface ActorRooms {
-  /** With the tools that this channel has. */
+  /** With this channel's tools. */
   readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly outbox: Outbox;
@@ -51,7 +51,7 @@ export function buildRooms(
   });
   const usage = new UsageAnchor(lastUsage);
   const { model } = agent.config;
-  // The last request may have gone to a fallback, or to the model chosen before.
+  // The last request may have used a fallback, or an earlier chosen model.
   const last = new LastRequest(agent.models.nameOf(model) ?? lastUsage?.model ?? model, snapshot.turnTimes);
   const onRequest = (): void => compactor.consider();
   const onLanded = (landed: readonly Landed[], ms: number): void => compactor.landed(landed, ms);
@@ -64,7 +64,6 @@ export function buildRooms(
   return { agent, history, outbox, board, runner, compactor };
 }
 
-/** Builds the compactor of one channel. */
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {
   const { store, events, compaction, compactorAgent, address } = parts;
   const channel = formatAddress(address);
@@ -96,8 +95,8 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
 }
 
 /**
- * The circuit of a channel's compactions: while the budget is spent, it is open as if all models failed. Entries that must leave the
- * view then leave it without a model, and are summarised once there is a budget again.
+ * A circuit for a channel's compactions that is open, as if all models had failed, while the budget is spent. Entries
+ * that must leave the view then leave it without a model, and are summarised once there is a budget again.
  */
 function withinBudget(
   { budgets, agent, owner }: Pick<ActorParts, "budgets" | "agent" | "owner">,

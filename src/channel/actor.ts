@@ -20,7 +20,6 @@ import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
 
-/** Delay between attempts at a failing turn. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 
 /**
@@ -28,10 +27,10 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  *
  *   idle → (something is due) turn → settled → delivering → idle
  *   turn → stopped by `/stop`, begun again when its messages change, left in the log by `close`
- *   any → lost, when another daemon takes the channel
+ *   any → lost, when another daemon takes over the channel
  *
- * The mailbox only carries wake-ups: what is due follows from the log, so a wake-up that finds the mailbox full is
- * dropped and nothing is lost.
+ * The mailbox only carries wake-ups: due work follows from the log, so a wake-up that finds the mailbox full is dropped
+ * and nothing is lost.
  */
 export class ChannelActor {
   readonly #parts: ActorParts;
@@ -73,7 +72,7 @@ export class ChannelActor {
     this.compactor = rooms.compactor;
     this.changes = new TextChanges({
       ...rooms,
-      onChange: () => parts.subagents?.changed(),
+      onChange: () => parts.features.background.changed(),
       channel: formatAddress(parts.address),
       log: parts.log,
       guard: async (work) => this.#guard(work),
@@ -220,7 +219,7 @@ export class ChannelActor {
       if (this.#isInDoubt) await this.#readAgain();
       this.#runner.expectNothing();
       const ended = await this.history.reset(askedAt);
-      await this.#parts.subagents?.drop(this.#parts.owner.channel);
+      await this.#parts.features.background.drop(this.#parts.owner.channel);
       await this.compactor.recheck();
       this.#leftBehind = null;
       await this.recover();

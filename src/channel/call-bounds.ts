@@ -25,7 +25,7 @@ export interface CallBounds {
 }
 
 /**
- * Bounds the model calls of one turn or one subagent. The first attempt needs a remainder of each budget, running calls elsewhere
+ * Bounds the model calls of one turn, or of one piece of work that a turn has begun. The first attempt needs a remainder of each budget, running calls elsewhere
  * counted; every attempt needs a remaining call of the question.
  */
 export class BoundedCalls {

@@ -3,19 +3,21 @@ import type { Budgets } from "../budget/budgets.ts";
 import type { CallCounts } from "../budget/call-counts.ts";
 import type { Summariser } from "../compactor/summariser.ts";
 import type { AgentConfig } from "../config/config.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { KitOf } from "../core/feature-key.ts";
 import type { History, TurnRange } from "../core/history.ts";
-import type { ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
 import type { ChannelKind, Place } from "../core/message.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
-import type { SubagentDraft } from "../store/turns/subagents.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type CallGate, OPEN_GATE } from "../turn/call-gate.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Compaction } from "./compaction/compaction.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
@@ -34,8 +36,6 @@ export interface SharedParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly compaction: Compaction;
-  /** Default: there are none. */
-  readonly subagents?: Subagents;
   /** Default: no budget is configured. */
   readonly budgets?: Budgets;
   readonly callCounts: CallCounts;
@@ -55,7 +55,6 @@ export interface SharedParts {
   readonly masked?: (text: string) => string;
 }
 
-/** Parts of one actor. */
 export interface ActorParts extends SharedParts {
   readonly owner: Owner;
   readonly address: ChannelAddress;
@@ -88,8 +87,8 @@ export interface ActorStatus {
   readonly delivering: boolean;
 }
 
-/** A channel with subagents; `agent`: its own. */
-export type SubagentSite = Pick<
+/** A channel with work that outlives its turns; `agent`: its own. */
+export type WorkSite = Pick<
   ActorParts,
   | "store"
   | "owner"
@@ -108,39 +107,52 @@ export type SubagentSite = Pick<
   | "callCounts"
 >;
 
-/** The actors' access to a daemon's subagents. */
-export interface Subagents {
-  /** The subagents of a channel. @throws if the daemon is ending */
-  of(site: SubagentSite, history: History): SubagentStarter;
-  /** Resumes the subagents that an earlier actor of the channel left open. Must not throw. */
-  takeUp(site: SubagentSite, history: History): void;
+/** Work of features, in all channels of a daemon, that turns have begun and that outlives them. */
+export interface BackgroundWork {
+  /** Resumes the work that an earlier actor of the channel left open. Must not throw. */
+  takeUp(site: WorkSite, history: History): void;
   /** A turn of the channel has ended. */
-  settled(channel: ChannelId): void;
+  turnEnded(channel: ChannelId): void;
   /** A text was edited or deleted. Returns at once. */
   changed(): void;
-  /** For `/reset`: drops the open subagents of a channel. */
+  /** For `/reset`: drops the open work of a channel. */
   drop(channel: ChannelId): Promise<void>;
-}
-
-export interface SubagentStarter {
-  /**
-   * @param takenBack number of edits and deletions of the channel as of the turn's last read
-   * @returns the tool result for the turn's model
-   * @throws ToolFailure if none is begun
-   */
-  spawn(turn: TurnId, draft: SubagentDraft, takenBack: number, signal: AbortSignal): Promise<string>;
+  /** Ends the work of some channels here; the channels' next home resumes it. */
+  leave(isLeft: (channel: ChannelId) => boolean): Promise<void>;
+  /** Resolves when the work that runs or waits now has ended. */
+  idle(): Promise<void>;
 }
 
 /** A turn of a channel, for the kits of features. */
 export interface TurnSite extends ActorParts {
   readonly turn: TurnRange;
   readonly history: GuardedHistory;
+  /** The channel's own agent, whoever answers the turn. */
+  readonly own: Agent;
+}
+
+/** What features show of an agent's folder in a channel. */
+export interface FolderTexts {
+  /**
+   * Names of those texts of an agent's folder that are active in a channel.
+   * @param guest the agent, if the channel is another one's
+   */
+  activeTexts(channel: ChannelId, agent: Pick<Agent, "folder">, guest?: AgentId): Promise<readonly string[]>;
+  /** The files of an agent's folder that are of a channel alone, as its next turn would read them. */
+  channelFiles(channel: ChannelRow, agent: Pick<Agent, "folder" | "config">): Promise<readonly AgentFile[]>;
 }
 
 /** The actors' access to a daemon's features. */
-export interface TurnFeatures {
+export interface TurnFeatures extends FolderTexts {
   /** @returns the kits of one run of a turn, each made when it is first asked for */
   kitsOf(site: TurnSite): KitOf;
+  /** @param kitOf the kits of the turn's run */
+  waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]>;
+  /** The turn that has begun the work whose end a message reports; null: the message reports none. */
+  begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null>;
+  readonly background: BackgroundWork;
+  /** Reads the files of an agent's folder that are of the channel alone, for a run of a turn with these kits. */
+  filesOf(kitOf: KitOf): Promise<readonly AgentFile[]>;
   readonly gates: CallGates;
   /** Texts of a channel were edited, deleted or summarised: what depends on them may be void. Returns at once. */
   changed(): void;

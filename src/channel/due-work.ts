@@ -13,7 +13,7 @@ export interface DueWork {
   readonly title: string;
   readonly text: string;
   readonly at: Date;
-  /** The id of the person whose words it contains; it is deleted with all messages of that person. Default: nobody's. */
+  /** The id of the person whose words it contains: it is deleted with that person's messages. Default: nobody's. */
   readonly by?: string;
   /** The agent that began it and answers it. Default: the channel's own, also if that agent no longer answers there. */
   readonly agent?: AgentId | undefined;

@@ -43,7 +43,6 @@ export class GuardedHistory {
   #noted = 0;
   /** The last deletion as of these rows, if it is not marked as known to turns; null: all are. */
   #lastDeletion: string | null;
-  /** Number of folds. */
   #folds = 0;
   /** Number of deletions reported from other channels, and how many of them were checked. */
   #doubts = 0;
@@ -223,12 +222,12 @@ export class GuardedHistory {
     this.#doubts++;
   }
 
-  /** Number of edits and deletions of which this history knows. */
+  /** Number of edits and deletions that this history knows. */
   get knownChanges(): number {
     return this.#takenBack + this.#noted;
   }
 
-  /** Whether there are edits or deletions, by any daemon, of which this history does not know. */
+  /** Whether there are edits or deletions, by any daemon, that this history does not know. */
   async hasUnknownChange(): Promise<boolean> {
     return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.knownChanges;
   }

@@ -4,15 +4,12 @@ import { Eviction, type EvictionLimits } from "./eviction.ts";
 import { HandOver } from "./homes/hand-over.ts";
 import { ChannelRegistry } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
-import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 import { Resumption } from "./homes/resumption.ts";
 import { TakeoverWatch } from "./homes/takeover-watch.ts";
 import { Waker } from "./waker.ts";
 
 export interface LiveChannelsParts
-  extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost" | "subagents">, EvictionLimits {
-  /** Default: there are none. */
-  readonly subagents?: SubagentDesk;
+  extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
   /** First delay before a lost channel is checked, ms; default: a minute. */
@@ -36,7 +33,8 @@ export interface LiveChannels {
 }
 
 export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
-  const { store, subagents, platformOf, log, homes = new ChannelHomes(), lostLookMs } = parts;
+  const { store, features, platformOf, log, homes = new ChannelHomes(), lostLookMs } = parts;
+  const { background } = features;
   const loader = new ActorLoader({
     ...parts,
     homes,
@@ -48,7 +46,6 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
   });
   const registry = new ChannelRegistry({
     loader,
-    subagents,
     log,
     onLoaded: (id, { actor, made, begin }) => {
       if (made !== null) renewal.loaded(id, actor, made);
@@ -56,12 +53,12 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
       eviction.loaded();
     },
   });
-  const handOver = new HandOver({ registry, loader, homes, subagents });
+  const handOver = new HandOver({ registry, loader, homes, background });
   const eviction = new Eviction(registry, parts);
   const wake: Waker["wake"] = async (id) => waker.wake(id);
   const { partitions, channels } = store;
-  const renewal = new Renewal({ ...parts, registry, homes, partitions, wake });
-  const waker = new Waker({ ...parts, registry, homes, renewal });
+  const renewal = new Renewal({ ...parts, registry, homes, partitions, background, wake });
+  const waker = new Waker({ ...parts, registry, homes, background, renewal });
   const resumption = new Resumption({ channels, registry, homes, platformOf, renewal, waker });
   const lost = new TakeoverWatch({
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),

@@ -48,7 +48,7 @@ export interface ActorLoaderParts extends SharedParts, Staffing {
   readonly homes: ChannelHomes;
   /** The adapter that can deliver to a channel now; undefined: there is none. */
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
-  /** Another daemon has taken a channel of which this one has an actor. */
+  /** Another daemon has taken a channel with an actor here. */
   readonly onLost: (id: ChannelId) => void;
   /** Another daemon has taken partitions, and a refused request revealed it. */
   readonly onPartitionsLost: (partitions: ReadonlySet<Partition>) => void;
@@ -74,7 +74,7 @@ export class ActorLoader {
    * @throws NotHomeError if another daemon is home of the channel, NotServedError, WeirError if the log could not be read
    */
   async load(id: ChannelId, absent: Platform | undefined): Promise<LoadedActor> {
-    const { homes, subagents, events } = this.#parts;
+    const { homes, features, events } = this.#parts;
     const startedAt = steadyNow();
     const { epoch, snapshot } = await this.#read(id);
     const { channel } = snapshot;
@@ -111,7 +111,7 @@ export class ActorLoader {
       const ms = Math.round(steadyNow() - startedAt);
       events.emit({ type: "channel_loaded", channel: formatAddress(address), entries: entries.length, ms });
       if (!isServed) return;
-      if (snapshot.hasSubagents) subagents?.takeUp(parts, snapshot.history);
+      if (snapshot.hasOpenWork) features.background.takeUp(parts, snapshot.history);
       actor.wake();
     };
     return { actor, made: isServed ? { channel, staffed, streams } : null, begin };

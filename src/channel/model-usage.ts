@@ -5,6 +5,7 @@ import type { Context } from "../core/context.ts";
 import { Pace, type TurnTime } from "../core/pace.ts";
 import { errorMessage } from "../core/errors.ts";
 import { formatAddress, type JobId, type TurnId } from "../core/ids.ts";
+import type { FeatureCallPurpose } from "../features/declarations.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
 import type { ActorParts } from "./channel-context.ts";
 
@@ -58,8 +59,10 @@ export class LastRequest {
   }
 }
 
-/** The purpose of a model call: a turn, one of its subagents, or a compaction's job. */
-export type CallPurpose = { readonly turn: TurnId; readonly isSubagent?: boolean } | { readonly job: JobId };
+/** The purpose of a model call: a turn, a feature's work that a turn has begun, or a compaction's job. */
+export type CallPurpose =
+  | { readonly turn: TurnId; readonly feature?: FeatureCallPurpose }
+  | { readonly job: JobId };
 
 type MeterParts = Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">;
 
@@ -98,7 +101,6 @@ export class CallMeter {
     const { model, outcome, totalMs, usage, firstTokenMs = null } = record;
     const turn = "turn" in purpose ? purpose.turn : null;
     const job = "job" in purpose ? purpose.job : null;
-    const kind = purposeKind(purpose);
     const tokens = {
       promptTokens: usage?.promptTokens ?? null,
       cachedTokens: usage?.cachedTokens ?? null,
@@ -106,7 +108,16 @@ export class CallMeter {
       completionTokens: usage?.completionTokens ?? null,
       ...assumedTokens(record, realRequest(this.#parts, model, estimatedTokens)),
     };
-    const row = { turn, job, purpose: kind, model, outcome, ...tokens, firstTokenMs, totalMs };
+    const row = {
+      turn,
+      job,
+      purpose: purposeKind(purpose),
+      model,
+      outcome,
+      ...tokens,
+      firstTokenMs,
+      totalMs,
+    };
     const { reason } = record;
     events.emit({ type: "model_call", channel, ...row, ...(reason !== undefined && { reason }) });
     budgets?.count({
@@ -122,9 +133,8 @@ export class CallMeter {
   }
 }
 
-function purposeKind(purpose: CallPurpose): "turn" | "subagent" | "compaction" {
-  if ("job" in purpose) return "compaction";
-  return purpose.isSubagent === true ? "subagent" : "turn";
+function purposeKind(purpose: CallPurpose): "turn" | "compaction" | FeatureCallPurpose {
+  return "job" in purpose ? "compaction" : (purpose.feature ?? "turn");
 }
 
 function spenderOf(

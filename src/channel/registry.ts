@@ -5,14 +5,11 @@ import type { ChannelId } from "../core/ids.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import type { ChannelActor } from "./actor.ts";
 import type { ActorLoader, LoadedActor } from "./loader.ts";
-import type { SubagentDesk } from "./subagents/subagent-desk.ts";
 
 export interface RegistryParts {
   readonly loader: Pick<ActorLoader, "load">;
   /** Called with each new actor before its first use. Must not throw. */
   readonly onLoaded: (id: ChannelId, loaded: LoadedActor) => void;
-  /** Default: there are none. */
-  readonly subagents?: SubagentDesk | undefined;
   readonly log: Logger;
 }
 
@@ -156,8 +153,6 @@ export class ChannelRegistry {
   /** Waits for running work until the signal, then ends it. Unfinished work stays in the log. */
   async drain(deadline: AbortSignal): Promise<void> {
     this.#isClosed = true;
-    // First: a turn that waits for a subagent learns that it continues elsewhere.
-    await this.#parts.subagents?.[Symbol.asyncDispose]();
     const actors = (await Promise.allSettled(this.#actors.values())).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );

@@ -6,14 +6,13 @@ import type { ChannelActor } from "./actor.ts";
 import type { Made, Staffing } from "./loader.ts";
 import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
-import type { SubagentDesk } from "./subagents/subagent-desk.ts";
+import type { BackgroundWork } from "./channel-context.ts";
 
 export interface RenewalParts extends Staffing {
   readonly registry: ChannelRegistry;
   readonly homes: Pick<ChannelHomes, "isElsewhere" | "wake">;
   readonly partitions: Pick<PartitionStore, "changed">;
-  /** Default: there are none. */
-  readonly subagents?: SubagentDesk | undefined;
+  readonly background: Pick<BackgroundWork, "idle">;
   /** Loads and wakes a channel's actor. Must not throw. */
   readonly wake: (id: ChannelId) => Promise<void>;
 }
@@ -47,17 +46,17 @@ export class Renewal {
   }
 
   /**
-   * Call it when the configuration has changed. Resolves when all outdated actors, of earlier reloads too, and the earlier subagents
-   * have ended. Must not throw.
+   * Call it when the configuration has changed. Resolves when all outdated actors, of earlier reloads too, and the earlier work of
+   * features have ended. Must not throw.
    */
   async renew(): Promise<void> {
-    const { registry, subagents } = this.#parts;
+    const { registry, background } = this.#parts;
     for (const [id, actor] of registry.all()) if (this.#isOutdated(actor)) this.#replace(id, actor);
     // Actors that are being loaded are checked by `loaded`.
     await Promise.allSettled(registry.begun().map(async ([, loading]) => loading));
     await Promise.all(this.#replacing);
-    // Last: a turn that has just ended may have begun subagents.
-    await subagents?.atWork();
+    // Last: a turn that has just ended may have begun some.
+    await background.idle();
   }
 
   /** A binding gives a channel to another agent: replaces its actor, if loaded. Returns at once. */

@@ -9,7 +9,7 @@ export interface TextChangesParts {
   readonly history: GuardedHistory;
   readonly runner: TurnRunner;
   readonly compactor: ChannelCompactor;
-  /** Called when texts that subagents of the channel read may have changed. */
+  /** Called when texts that work beside turns has read may have changed. */
   readonly onChange: () => void;
   /** As `formatAddress` writes it. */
   readonly channel: string;

@@ -9,16 +9,17 @@ import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import type { AskingMessage } from "../turn/first-recall.ts";
 import type { ChannelActor } from "./actor.ts";
 import { NotServedError } from "./loader.ts";
-import type { SharedParts } from "./channel-context.ts";
 import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
+import type { BackgroundWork, SharedParts } from "./channel-context.ts";
 import type { Renewal } from "./renewal.ts";
 import { WakeRetry } from "./wake-retry.ts";
 
 /** Messages without a reply after which their channel is loaded to check its size. */
 const LOOK_AFTER = 20;
 
-export interface WakerParts extends Pick<SharedParts, "features" | "subagents"> {
+export interface WakerParts extends Pick<SharedParts, "features"> {
+  readonly background: Pick<BackgroundWork, "changed">;
   readonly registry: ChannelRegistry;
   readonly renewal: Pick<Renewal, "review">;
   readonly homes: ChannelHomes;
@@ -121,10 +122,10 @@ export class Waker {
 
   /** Memories and notes of a channel may be deleted with its texts: turns of other channels that have read them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
-    const { registry, features, subagents } = this.#parts;
+    const { registry, features, background } = this.#parts;
     features.changed();
     // Also of a channel that is not in memory.
-    subagents?.changed();
+    background.changed();
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
   }

@@ -1,7 +1,7 @@
 import { pause, steadyNow } from "../async/clock.ts";
 import { isColourUnwanted, loadReadableConfig } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
-import { DaemonLink, HostLeftError } from "../platforms/terminal/attached/daemon-link.ts";
+import { DaemonLink, HostLeftError } from "../platforms/local/attached/daemon-link.ts";
 import type { InputHistory } from "../platforms/terminal/presenters/presenter.ts";
 import { chooseMode, createProcessTerminal } from "../platforms/terminal/process-terminal.ts";
 import { withDeadline } from "../async/deadline.ts";

@@ -5,9 +5,11 @@ import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { Card } from "../core/card.ts";
 import { OperatorError } from "../core/errors.ts";
+import { folderTexts, readWaitedFor } from "../features/features.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { drawCard } from "../platforms/terminal/card.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
+import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, onlyLooking, timeFormatOf, withStore } from "./shared/open.ts";
@@ -31,10 +33,10 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
   if (options.text === true && options.turn === undefined)
     throw new OperatorError("--text goes with --turn: it shows what that turn had in view.");
   const config = readConfigToLook(io, options);
-  await withStore(io, config, async (store) => {
+  await withStore(io, config, async (store, database) => {
     const channel = await findChannel(store, name);
     await (options.turn === undefined
-      ? showNext(io, config, store, channel, options)
+      ? showNext(io, config, { store, database }, channel, options)
       : showTurn(io, config, store, channel, { ...options, turn: options.turn }));
   });
 }
@@ -42,7 +44,7 @@ export async function showContext(io: Io, name: string, options: ContextOptions)
 async function showNext(
   io: Io,
   config: Config,
-  store: Store,
+  { store, database }: { readonly store: Store; readonly database: Database },
   channel: ChannelRow,
   options: ContextOptions,
 ): Promise<void> {
@@ -57,7 +59,16 @@ async function showNext(
   );
   const { digester } = compactorAgent;
   const report = await reportChannel(
-    { store, agent, guests, digester, now: new Date(), isFresh: true },
+    {
+      store,
+      agent,
+      guests,
+      digester,
+      readWaitedFor: async (id, time) => readWaitedFor(database, id, time),
+      now: new Date(),
+      isFresh: true,
+      ...folderTexts(database),
+    },
     channel,
   );
   const text = formatChannelReport(report, agent.time);

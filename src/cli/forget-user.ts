@@ -229,7 +229,7 @@ async function forgetHere(
     forgotten = added(forgotten, taken);
   }
   daemon.lost.throwIfAborted();
-  await daemon.sweepNotes();
+  await daemon.sweepFiles();
   return forgotten;
 }
 

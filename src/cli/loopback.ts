@@ -1,4 +1,4 @@
-import { startLoopbackServer } from "../platforms/loopback/server.ts";
+import { startLoopbackServer } from "../platforms/local/loopback/server.ts";
 import { aborted, type Io, say } from "./shared/io.ts";
 
 /** `weir loopback`: a small HTTP chat platform on this machine, until a signal. */

@@ -29,8 +29,8 @@ async function askToReload(
   { daemon: name, force = false }: ReloadOptions,
 ): Promise<void> {
   if ((await overview.daemons()) === null) throw new OperatorError(NOBODY);
-  const wish = force ? "forced reload" : "reload";
-  const answer = await askDaemon({ requests }, wish, io, ANSWER_MS, parseReloadAnswer, name);
+  const kind = force ? "forced reload" : "reload";
+  const answer = await askDaemon({ requests }, kind, io, ANSWER_MS, parseReloadAnswer, name);
   if (answer === null)
     throw new OperatorError(
       "No daemon took this: it starts, ends, or is of an older version. weir status tells more.",

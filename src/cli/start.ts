@@ -9,7 +9,7 @@ import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import type { HttpService } from "../daemon/http/service.ts";
 import { besideCluster, openCluster } from "../daemon/cluster.ts";
-import { createLoopback } from "../platforms/loopback/adapter.ts";
+import { createLoopback } from "../platforms/local/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { useProxies } from "../network/use-proxies.ts";
 import { chooseMode } from "../platforms/terminal/process-terminal.ts";

@@ -4,12 +4,12 @@ import type { ForcedOutcome } from "./target.ts";
 
 type Range = NonNullable<CompactionState["redoOf"]>;
 
-/** What people have asked a channel's compactor for, and wait for. */
+/** Compactions that people asked a channel for, until they get their answer. */
 export class AskedWork {
   #forced: PromiseWithResolvers<ForcedOutcome> | null = null;
-  /** What whoever forced it needs most; "": nothing in particular. */
+  /** The most important content for the forced compaction; "": none named. */
   #focus = "";
-  /** What a forced compaction has committed of what was written ahead. */
+  /** The summaries written ahead that the forced compaction has committed so far. */
   #forcedSoFar: ForcedOutcome | null = null;
   #redo: { readonly range: Range; readonly answer: PromiseWithResolvers<ForcedOutcome> } | null = null;
 
@@ -17,7 +17,7 @@ export class AskedWork {
     return this.#forced !== null;
   }
 
-  /** The summary that is to be written again; null: none. */
+  /** The summary to write again; null: none. */
   get redoOf(): Range | null {
     return this.#redo?.range ?? null;
   }
@@ -30,7 +30,7 @@ export class AskedWork {
     return this.#focus;
   }
 
-  /** All that may be compacted is. Whoever asks meanwhile has the same answer. */
+  /** Forces a compaction of all that may be compacted. Concurrent callers share its answer. */
   async force(focus: string): Promise<ForcedOutcome> {
     if (this.#forced === null) this.#forcedSoFar = null;
     if (focus !== "") this.#focus = focus;
@@ -45,12 +45,12 @@ export class AskedWork {
     return answer.promise;
   }
 
-  /** Of a forced compaction a part has landed. */
+  /** A part of a forced compaction has landed. */
   landed(outcome: ForcedOutcome): void {
     this.#forcedSoFar = outcome;
   }
 
-  /** A job that a person has asked for has ended; or one that an earlier owner has left, which nobody waits for. */
+  /** A job has ended. A job that an earlier owner left has no caller here. */
   ended({ kind, fromSeq, toSeq }: Job, outcome: ForcedOutcome): void {
     if (kind !== "redo") this.answerForced(outcome);
     else if (this.redoOf?.fromSeq === fromSeq && this.redoOf.toSeq === toSeq) this.answerRedo(outcome);
@@ -68,7 +68,7 @@ export class AskedWork {
     this.#redo = null;
   }
 
-  /** Nothing of it can be done. */
+  /** Answers all callers with a failure. */
   fail(reason: string): void {
     this.answerForced({ kind: "failed", reason });
     this.answerRedo({ kind: "failed", reason });

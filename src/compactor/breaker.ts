@@ -3,9 +3,9 @@ const MAX_FAILURES = 3;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** What tells whether a model may be asked for a compaction. */
+/** Whether a model may be called for a compaction. */
 export interface Circuit extends Pick<Breaker, "mayTry" | "admit" | "succeeded" | "failed"> {
-  /** Why no model may be asked; null, and by default: a circuit is open. */
+  /** Why no model may be called; null, also by default: a circuit is open. */
   readonly whyNot?: () => string | null;
 }
 
@@ -36,11 +36,11 @@ export class Breaker {
     return this.waitMs(model) === 0;
   }
 
-  /** Asks to make one call. After a pause only the first caller is admitted: its call is the trial. */
+  /** Asks for one call. After a pause only the first caller is admitted: its call is the trial. */
   admit(model: string): boolean {
     if (!this.mayTry(model)) return false;
     const state = this.#models.get(model);
-    // A trial may never report, for its channel may be closed: after another pause the next trial is admitted.
+    // A trial may never report, since its channel may be closed: after another pause the next trial is admitted.
     if (state !== undefined && state.pauseMs > 0) {
       state.openUntil = this.#now() + state.pauseMs;
       state.isTrying = true;
@@ -57,7 +57,7 @@ export class Breaker {
     this.#models.set(model, state);
     state.failures++;
     if (state.failures < MAX_FAILURES) return;
-    // Calls that were in flight when the circuit opened may fail, too; they say nothing new.
+    // Failures of calls that were in flight when the circuit opened do not count.
     if (state.pauseMs > 0 && !state.isTrying && !this.mayTry(model)) return;
     state.pauseMs = state.pauseMs === 0 ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, state.pauseMs * 2);
     state.openUntil = this.#now() + state.pauseMs;

@@ -1,4 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
+/**
+ * Compaction: decides when a channel's older messages become summaries, and has them written and committed. The room
+ * reads and writes the log through its target and the job store, and calls models only within a job; it knows no
+ * platform.
+ */
+
 import type { Job, Landed, Tier, SummaryDraft } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
@@ -7,87 +12,87 @@ import type { JobEnd } from "./job-runner.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
 import { AskedWork } from "./asked.ts";
+import { LookTimer } from "./look-timer.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
 import type { Events, WeirEvent } from "../telemetry/events.ts";
 
+/** Of a slot in the queue of all channels. */
+type State = { readonly kind: "idle" } | { readonly kind: "queued" } | Working;
+
+interface Working {
+  readonly kind: "working";
+  /** The running job; null: it is being chosen, or its end is being recorded. */
+  job: Job | null;
+  /** Aborts the attempt. */
+  readonly abandon: AbortController;
+}
+
+const IDLE: State = { kind: "idle" };
+
 /**
- * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and no
- * answer waits for it.
+ * Watches how full one channel's context is, decides, and runs at most one job at a time. It calls no model itself, and
+ * no answer waits for it.
  *
- *   idle → (something is due) waiting for a slot → job → committed | written ahead | stale | failed → looks again
+ *   idle → (something is due) queued → working: committed | written ahead | stale | failed → idle, looks again
  *   (room is wanted) what was written ahead is committed, all together, also while a job runs
  *   failed → resting (backing off) → looks again
  */
 export class ChannelCompactor {
   readonly #parts: CompactorParts;
   readonly #closing = new AbortController();
-  /** Back-off after a failure of the summariser. */
   readonly #modelBackoff: BackoffTimer;
-  /** Back-off after a failure of the database. */
   readonly #databaseBackoff: BackoffTimer;
-  /** The log may have a live job that nobody works on: of an earlier owner, or since the database failed. */
+  /** The log may have a live job that nobody works on: an earlier owner's, or one that a database failure interrupted. */
   #isLeftOver: boolean;
-  #isQueued = false;
+  #state: State = IDLE;
+  /** Resolves when no job is under way. */
+  #worked: Promise<void> = Promise.resolve();
   #isFinishing = false;
-  #running: Promise<void> | null = null;
-  /** The running job, and the controller that aborts its attempt. */
-  #job: { readonly job: Job; readonly abandon: AbortController } | null = null;
-  #looking: Promise<void> | null = null;
-  #lookTimer: NodeJS.Timeout | undefined;
-  #lookedAt = 0;
   #blocked: string | null = null;
-  /** How long the last job took whose summary a model wrote, ms. */
+  /** Duration of the last job whose summary a model wrote, ms. */
   #lastJobMs = 0;
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
   readonly #asked = new AskedWork();
+  readonly #looks: LookTimer;
 
   /** @param isLeftOver the log has a live job of this channel */
   constructor(parts: CompactorParts, isLeftOver: boolean) {
     this.#parts = parts;
     this.#isLeftOver = isLeftOver;
+    this.#looks = new LookTimer(parts.timing.lookEveryMs, async () => this.#look());
     this.#modelBackoff = new BackoffTimer(parts.timing.modelBackoff);
     this.#databaseBackoff = new BackoffTimer(parts.timing.databaseBackoff);
   }
 
-  /** Nothing waits, runs or looks. A back-off does not count: the channel may be unloaded meanwhile. */
+  /** Nothing is queued, running or being checked. A back-off does not count: the channel may be unloaded meanwhile. */
   get isIdle(): boolean {
-    return (
-      !this.#isQueued && this.#running === null && this.#looking === null && this.#lookTimer === undefined
-    );
+    return this.#state.kind === "idle" && this.#looks.isIdle;
   }
 
-  /** The view is nearly full, and a compaction is on its way: work that nobody waits for should be put off. */
+  /** The view is nearly full, and a compaction is under way: optional work should wait. */
   get isMakingRoom(): boolean {
     const { target } = this.#parts;
     return !this.isIdle && target.lacksRoom(target.history.current);
   }
 
   get isRunning(): boolean {
-    return this.#running !== null;
+    return this.#state.kind === "working";
   }
 
-  /** To be called after a change: soon, and not in the caller's path, checks whether a compaction is due. */
+  /** Call it after a change. Checks soon, outside the caller's path, whether a compaction is due. */
   consider(): void {
-    if (this.#isEnding || this.#lookTimer !== undefined) return;
+    if (this.#isEnding || this.#looks.isWaiting) return;
     const { target } = this.#parts;
     const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null;
-    if (!isAsked && !target.mayBeFull(target.history.current)) return;
-    const waitMs = Math.max(0, this.#parts.timing.lookEveryMs - (performance.now() - this.#lookedAt));
-    this.#lookTimer = setTimeout(() => {
-      this.#lookTimer = undefined;
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
-        this.#lookedAt = performance.now();
-      });
-    }, waitMs);
+    if (isAsked || target.mayBeFull(target.history.current)) this.#looks.start();
   }
 
   /**
    * Compacts all that may be compacted, at any usage; never rejects.
-   * @param focus what the summaries should keep above all, in a person's words; default: nothing in particular
+   * @param focus a person's words for the most important content; default: none
    */
   async force(focus = ""): Promise<ForcedOutcome> {
     if (this.#isEnding) return CHANNEL_CLOSES;
@@ -106,51 +111,50 @@ export class ChannelCompactor {
 
   /** Aborts the attempt if a reset or a deletion has ended its job in the log. Never rejects. */
   async recheck(): Promise<void> {
-    const current = this.#job;
-    if (current === null) return;
+    const state = this.#state;
+    if (state.kind !== "working" || state.job === null) return;
     // If the log cannot be asked, the attempt goes on: the commit refuses what has ended.
-    const isLive = await this.#parts.jobs.isLive(current.job).catch(() => true);
-    if (!isLive) current.abandon.abort();
+    const isLive = await this.#parts.jobs.isLive(state.job).catch(() => true);
+    if (!isLive) state.abandon.abort();
   }
 
   /** Resolves when no job is due, running or waiting for a slot. */
   async idle(): Promise<void> {
     while (!this.isIdle) {
-      await (this.#running ?? this.#looking ?? delay(this.#parts.timing.lookEveryMs));
+      await (this.isRunning ? this.#worked : this.#looks.looked());
     }
   }
 
-  /** Begins no other job. Resolves when the one that runs has ended. */
+  /** Begins no further job. Resolves when the running one has ended. */
   async finish(): Promise<void> {
     this.#isFinishing = true;
-    clearTimeout(this.#lookTimer);
-    this.#lookTimer = undefined;
-    await this.#looking;
-    await this.#running;
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    await this.#looks.stop();
+    await this.#worked;
   }
 
   get #isEnding(): boolean {
     return this.#isFinishing || this.#closing.signal.aborted;
   }
 
-  /** Aborts the running attempt; its row stays, and the channel's next owner goes on from there. */
+  /** Aborts the running attempt. Its row stays: the channel's next owner resumes it. */
   async close(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#lookTimer);
-    this.#lookTimer = undefined;
     this.#modelBackoff.cancel();
     this.#databaseBackoff.cancel();
     this.#asked.fail("the channel is being closed");
-    await this.#looking;
-    await this.#running;
+    await this.#stop();
   }
 
   async #look(): Promise<void> {
     try {
-      // What was written ahead lands first, and neither this nor an emergency omission waits for a job.
+      // Summaries written ahead land first. Neither this nor an emergency omission waits for a job.
       await this.#landInNeed();
       await this.#parts.target.relieve();
-      if (this.#isQueued || this.#running !== null || this.#databaseBackoff.isWaiting) return;
+      if (this.#state.kind !== "idle" || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
       if (decision.kind === "land") await this.#commitAhead();
@@ -163,11 +167,11 @@ export class ChannelCompactor {
 
   async #landInNeed(): Promise<void> {
     const { ahead } = this.#parts.target.history.current;
-    const isWriting = this.#job?.job.isAhead === true;
-    if (ahead.length > 0 && mustLand(await this.#state(), isWriting)) await this.#commitAhead();
+    const isWriting = this.#state.kind === "working" && this.#state.job?.isAhead === true;
+    if (ahead.length > 0 && mustLand(await this.#compactionState(), isWriting)) await this.#commitAhead();
   }
 
-  /** Commits what was written ahead, and looks again: there may be more to do. */
+  /** Commits the summaries written ahead, and checks again, since more may be due. */
   async #commitAhead(): Promise<void> {
     const { target } = this.#parts;
     const startedAt = performance.now();
@@ -176,7 +180,7 @@ export class ChannelCompactor {
     this.consider();
   }
 
-  /** Tells of what was written ahead and has landed, here or on the reply path. */
+  /** Reports summaries written ahead that have landed, here or on the reply path. */
   landed(landed: readonly Landed[], ms: number): void {
     const { target } = this.#parts;
     for (const { job, summary, memories } of landed)
@@ -192,14 +196,14 @@ export class ChannelCompactor {
     this.#asked.landed({ kind: "committed", job: { ...last.job, fromSeq }, summary: last.summary, ms });
   }
 
-  /** While the circuit is open, the back-off begins anew: else the next look would wait for the next message. */
+  /** While the circuit is open, the back-off restarts: otherwise the next check would wait for the next message. */
   #rested(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#isCircuitOpen) this.#backOff();
     else this.consider();
   }
 
-  /** Anew, if a wait is under way: the newest failure counts. */
+  /** Restarts a pending back-off: the newest failure counts. */
   #backOff(): void {
     this.#modelBackoff.cancel();
     this.#modelBackoff.schedule(() => this.#rested());
@@ -213,18 +217,18 @@ export class ChannelCompactor {
   /** Decides by the current state. If a forced compaction is impossible, its caller is answered. */
   async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
     const { target, events } = this.#parts;
-    const state = await this.#state();
+    const state = await this.#compactionState();
     const decision = (this.#parts.decide ?? decide)(state);
     if (decision.kind === "idle" && !state.isResting) this.#cutShort = null;
     if (state.redoOf !== null) {
-      // What else is due is decided once the person has an answer.
+      // Other due work is decided after the person has an answer.
       if (decision.kind === "blocked") {
         this.#asked.answerRedo({ kind: "nothing", reason: decision.reason });
         this.consider();
       }
     } else if (decision.kind === "blocked") {
       const { tier, reason } = decision;
-      // Reported once, and not again when only a number in it has changed.
+      // Reported once; a change of a number in it is no news.
       const news = `${tier} ${reason.replaceAll(/\d+/g, "")}`;
       if (this.#blocked !== news)
         events.emit({ type: "compaction_blocked", channel: target.channel, tier, reason });
@@ -236,7 +240,7 @@ export class ChannelCompactor {
     return { ...decision, history: state.history, liveSummaries: countLive(state.history) };
   }
 
-  async #state(): Promise<CompactionState> {
+  async #compactionState(): Promise<CompactionState> {
     const { target } = this.#parts;
     const history = await target.history.snapshot();
     const measured = target.measure(history);
@@ -252,16 +256,18 @@ export class ChannelCompactor {
   }
 
   #enqueue(priority: number): void {
-    this.#isQueued = true;
+    this.#state = { kind: "queued" };
     this.#parts.queue.add({
       owner: this,
       priority,
       run: async () => {
-        this.#isQueued = false;
+        this.#state = IDLE;
         if (this.#isEnding) return;
-        this.#running = this.#work();
-        await this.#running;
-        this.#running = null;
+        const working: Working = { kind: "working", job: null, abandon: new AbortController() };
+        this.#state = working;
+        this.#worked = this.#work(working);
+        await this.#worked;
+        this.#state = IDLE;
         // A threshold may have been crossed meanwhile.
         this.consider();
       },
@@ -269,13 +275,13 @@ export class ChannelCompactor {
   }
 
   /** Runs one job to its end. The decision is made anew: it may have changed while the job waited for its slot. Does not throw. */
-  async #work(): Promise<void> {
+  async #work(working: Working): Promise<void> {
     try {
       const { jobs, target } = this.#parts;
       let job: Job | null = null;
       if (this.#isLeftOver) {
         job = await jobs.take(target.owner);
-        // The log may have a commit that memory has not seen.
+        // The log may have a commit that memory lacks.
         if (job === null) await target.history.reload();
         this.#isLeftOver = false;
       }
@@ -286,7 +292,7 @@ export class ChannelCompactor {
         job = await jobs.begin(target.owner, decision.plan);
         this.#isLeftOver = false;
       }
-      await this.#run(job);
+      await this.#run(job, working);
       this.#databaseBackoff.succeeded();
       this.#databaseBackoff.cancel();
     } catch (error) {
@@ -294,14 +300,14 @@ export class ChannelCompactor {
     }
   }
 
-  async #run(job: Job): Promise<void> {
+  async #run(job: Job, working: Working): Promise<void> {
     const { target, runner } = this.#parts;
     const startedAt = performance.now();
     const history = await target.history.snapshot();
     const { kind, tier } = job;
     this.#tell(job, { phase: "started" });
-    const abandon = new AbortController();
-    this.#job = { job, abandon };
+    const { abandon } = working;
+    working.job = job;
     const end = await runner
       .run(job, {
         history,
@@ -312,7 +318,7 @@ export class ChannelCompactor {
         commit: async (staged, maker) => target.history.commit(staged, maker),
         stageAhead: async (written, result) => target.history.stageAhead(written, result),
       })
-      .finally(() => (this.#job = null));
+      .finally(() => (working.job = null));
     if (end.kind === "left" && !abandon.signal.aborted) return;
     const ms = Math.round(performance.now() - startedAt);
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
@@ -320,7 +326,7 @@ export class ChannelCompactor {
       case "committed":
         this.#tell(end.job, { phase: "committed", ms, summary: end.summary, memories: end.memories });
         this.#landed(end, ms);
-        // A merge that has waited lands with it: the prefix is new anyway.
+        // A waiting merge lands with it: the prefix changes anyway.
         if (job.kind === "leaf" && target.history.current.ahead.length > 0) await this.#commitAhead();
         return;
       case "written":
@@ -335,12 +341,12 @@ export class ChannelCompactor {
           ms,
           reason: "its range is not what it was",
         });
-        // Decided by what is in memory, the next job would be stale again, and its model calls wasted.
+        // A decision from stale memory would waste the next job's model calls, too.
         await target.history.reload();
         return;
       case "failed":
         this.#tell(end.job, { phase: "failed", ms, reason: end.reason });
-        // A forced compaction is answered now; a further one does not wait for the back-off.
+        // Answers a forced compaction now; another one does not wait for the back-off.
         if (job.tier === "forced") this.#asked.ended(job, { kind: "failed", reason: end.reason });
         this.#backOff();
     }
@@ -372,7 +378,7 @@ export class ChannelCompactor {
       this.#parts.target.onLost(error);
       return;
     }
-    // The log has what was committed of the job: it is resumed from there.
+    // The log has the job's progress: it is resumed from there.
     this.#isLeftOver = true;
     const { channel } = this.#parts.target;
     this.#parts.events.emit({ type: "compaction_interrupted", channel, why: errorMessage(error) });
@@ -386,17 +392,17 @@ const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is 
 /** A job's report at one phase. */
 interface JobNews {
   readonly phase: Extract<WeirEvent, { type: "compaction" }>["phase"];
-  /** Since it was begun here; default: 0. */
+  /** Duration in this process; default: 0. */
   readonly ms?: number;
-  /** Default: it has none. */
+  /** Default: none. */
   readonly summary?: SummaryDraft;
-  /** How many were committed with it; default: none. */
+  /** Number of memories committed with it; default: none. */
   readonly memories?: number;
-  /** Why it has ended without a summary. */
+  /** Why it ended without a summary. */
   readonly reason?: string;
 }
 
-/** Tells whoever listens of a step of a channel's job. @param channel as `formatAddress` writes it */
+/** Emits an event for a step of a channel's job. @param channel as `formatAddress` writes it */
 function tellOfJob(
   events: Events,
   channel: string,

@@ -27,33 +27,33 @@ export type JobEnd =
       /** The model calls sufficed only for the beginning of its range. */
       readonly isCutShort: boolean;
     }
-  /** Its summary is written ahead, and waits. */
+  /** Its summary is written ahead and waits to land. */
   | { readonly kind: "written"; readonly job: Job; readonly summary: SummaryDraft }
   | { readonly kind: "stale"; readonly job: Job }
-  /** No summary could be made of its range now. */
+  /** No summary of its range could be made now. */
   | { readonly kind: "failed"; readonly job: Job; readonly reason: string }
-  /** Interrupted: its row still says `running`, and the channel's next owner goes on with it. */
+  /** Interrupted: its row still says `running`, and the channel's next owner resumes it. */
   | { readonly kind: "left" };
 
 export interface JobRunnerParts {
   readonly store: Pick<Store, "jobs" | "log" | "currentSummaries" | "mergedOf" | "modelCalls" | "memories">;
   readonly agent: Summariser;
   readonly breaker: Circuit;
-  /** Called for each attempt that brought no summary. */
+  /** Called for each attempt without a summary. */
   readonly onRefused: (job: Job, why: string) => void;
   /** Called before each attempt at a model. */
   readonly onAttempt: (job: Job, model: string, estimatedTokens: number) => void;
   readonly onCall: (job: Job, record: ModelCallRecord, estimatedTokens: number) => void;
 }
 
-/** What one run of a job needs beside its row. */
+/** The inputs of one run of a job besides its row. */
 export interface JobRun {
   readonly history: History;
   /** Longest summary, estimated tokens. */
   readonly summaryCap: number;
-  /** If no model can write a summary, a digest is committed: from the aggressive tier up, and if eight summaries are live. */
+  /** If no model can write a summary, a digest is committed: from the aggressive tier up, and with eight live summaries. */
   readonly mustProgress: boolean;
-  /** What somebody needs most from it; default: nothing in particular. */
+  /** The most important content for the person who asked; default: none named. */
   readonly focus?: string;
   readonly signal: AbortSignal;
   /** Commits the summary in one transaction and updates the history in memory. */
@@ -174,7 +174,7 @@ export class JobRunner {
       onCall: (record, estimatedTokens) => onCall(job, record, estimatedTokens),
       onRejected: (reasons) => rejected.push(...reasons),
     });
-    // A summary that is written and paid for is worth more than a count.
+    // The count is optional: the written summary must not be lost with it.
     await store.memories.countRejected(job.channel, rejected).catch(() => undefined);
     if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
       breaker.failed(modelName);
@@ -191,7 +191,7 @@ export class JobRunner {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
     const summaries = await this.#summaries(job);
-    // A stretch that is written ahead stands by itself: a deletion elsewhere leaves it as it is.
+    // A stretch written ahead has no background, so that a deletion elsewhere does not void it.
     const isAlone = kind === "leaf" && job.isAhead === true;
     const neighbour = isAlone
       ? undefined
@@ -200,7 +200,7 @@ export class JobRunner {
     const common = { kind, neighbour: neighbour ?? null };
     const isKept = async (): Promise<boolean> => !(await store.log.hasExpired(job.channel, fromSeq, toSeq));
     const isRaw = kind === "leaf" || (kind === "redo" && job.level === 1 && (await isKept()));
-    // Where summaries are written ahead, each message is read by a summariser once.
+    // Where summaries are written ahead, a summariser reads each message once.
     const isOfSummaries = kind === "merge" && this.#parts.agent.compaction.writeAhead;
     const fits = async (): Promise<boolean> =>
       (await store.log.tokensOf(job.channel, fromSeq, toSeq)) < windowTokens * RAW_SHARE && (await isKept());
@@ -215,14 +215,14 @@ export class JobRunner {
   }
 
   /**
-   * Read from the log and not from memory, which learns of a deletion a moment after its commit. What is read here, after
-   * the job's row was written, is voided by any later deletion.
+   * Read from the log: memory learns of a deletion a moment after its commit. A deletion after this read voids the job,
+   * whose row is written already.
    */
   async #summaries({ channel }: Job): Promise<readonly Summary[]> {
     return this.#parts.store.currentSummaries(channel);
   }
 
-  /** The sources of a merged summary may be older than an edit: the current texts are added as one more text. */
+  /** The sources of a merged summary may be older than an edit: the current texts are added as one more source. */
   async #edits(job: Job): Promise<Summary[]> {
     const { store, agent } = this.#parts;
     const edits = await store.log.newestEdits(job.channel, job.fromSeq, job.toSeq, MAX_EDITS);
@@ -256,10 +256,10 @@ export class JobRunner {
     return { kind: "committed", job, summary, memories: result.memories.length, isCutShort: false };
   }
 
-  /** Commits a digest, made without a model; a model writes it again later, unless it is final. */
+  /** Commits a digest, made without a model. A model replaces it later, unless it is final. */
   async #digest(job: Job, run: JobRun, { isFinal }: { readonly isFinal: boolean }): Promise<JobEnd> {
     const { agent } = this.#parts;
-    // For a merge it is made of the summaries; for a redo of the material, since the summary may be older than an edit.
+    // A merge's digest uses the summaries. A redo's uses the material, since the summary may be older than an edit.
     const [first = ""] = agent.modelNames();
     const windowTokens = job.kind === "merge" ? 0 : agent.windowOf(first, first);
     const { entries, summaries } = await this.#material(job, windowTokens);
@@ -269,11 +269,11 @@ export class JobRunner {
         ? await agent.digester.ofTexts(texts, run.summaryCap)
         : await agent.digester.ofEntries(entries, run.summaryCap);
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
-    // Memories that the model found before it failed are kept.
+    // Memories that the model saved before it failed are kept.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);
   }
 
-  /** Have deletions left nothing to summarise, or for a redo next to nothing? */
+  /** Whether deletions have left nothing to summarise, or for a redo next to nothing. */
   async #isTooLittle({ channel, fromSeq, toSeq, kind }: Job): Promise<boolean> {
     const { log } = this.#parts.store;
     if (kind === "redo") return (await log.tokensLeft(channel, fromSeq, toSeq)) < MIN_SOURCE_TOKENS;
@@ -288,7 +288,7 @@ export class JobRunner {
     return this.#parts.store.jobs.again(job, job);
   }
 
-  /** The first half of a leaf's range, in whole groups. */
+  /** Shortens a leaf to the first half of its range, in whole groups. */
   async #halve(job: Job, history: History): Promise<Job | null> {
     const entries = history.entries.filter(({ seq }) => seq >= job.fromSeq && seq <= job.toSeq);
     const middle = Math.ceil(entries.length / 2);
@@ -306,12 +306,12 @@ export class JobRunner {
   }
 }
 
-/** Most edits that a redo of a merged summary is shown. */
+/** Most edits that a redo of a merged summary shows. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */
 export const RAW_SHARE = 0.6;
 
-/** @param range the beginning of the job's range, if only that was summarised */
+/** @param range the summarised beginning of the job's range; null: all of it */
 function rangeOf(job: Job, range: SummarisedRange | null): Job {
   return range === null ? job : { ...job, ...range };
 }

@@ -3,9 +3,9 @@ import PQueue from "p-queue";
 
 /** A compaction that waits for a slot. */
 export interface QueuedWork {
-  /** The compactor whose work it is. A channel that was closed and loaded again has a new one; both may wait. */
+  /** The compactor that queued it. A channel that was closed and loaded again has a new one; both may wait. */
   readonly owner: object;
-  /** The higher, the sooner. */
+  /** Higher priorities run first. */
   readonly priority: number;
   /** Must not throw. */
   readonly run: () => Promise<void>;

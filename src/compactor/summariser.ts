@@ -4,7 +4,7 @@ import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { WorkerAgent } from "./summary/summary-attempt.ts";
 
-/** What compaction needs of a channel's agent. */
+/** The parts of a channel's agent that compaction uses. */
 export interface Summariser extends WorkerAgent {
   readonly compaction: CompactionConfig;
   readonly model: RetryingModel;
@@ -13,7 +13,7 @@ export interface Summariser extends WorkerAgent {
   readonly thinkingAllowance: number;
   /** Model calls of one attempt, over all parts of a long range. */
   readonly maxCalls: number;
-  /** The notice that tells people of a compaction. */
+  /** The text of a notice about a compaction. */
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */
   modelNames(): readonly string[];
@@ -21,7 +21,8 @@ export interface Summariser extends WorkerAgent {
   resolve(configured: string, signal: AbortSignal): Promise<string>;
   /**
    * Tokens of a summariser's window.
-   * @param configured one of {@link modelNames}, of which `model` is the server's name
+   * @param model the server's name
+   * @param configured the same model, as one of {@link modelNames}
    */
   windowOf(model: string, configured: string): number;
   evidenceOf(model: string): WindowEvidence;

@@ -10,7 +10,6 @@ import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
 import type { Backoff } from "../async/backoff.ts";
 
-/** A channel as its compactor sees it. */
 export interface CompactionTarget {
   /** As `formatAddress` writes it. */
   readonly channel: string;
@@ -19,27 +18,26 @@ export interface CompactionTarget {
     readonly current: History;
     snapshot(): Promise<History>;
     commit(job: Pick<Job, "id" | "attempt">, maker: SubstituteMaker): Promise<CommitOutcome>;
-    /** Stores a summary that was written ahead. @returns false: its job has ended */
+    /** Stores a summary written ahead. @returns false: its job has ended */
     stageAhead(job: Job, result: JobResult): Promise<boolean>;
-    /** Commits what was written ahead, all together. @returns what has landed */
+    /** Commits all summaries written ahead together. @returns those that have landed */
     commitAhead(): Promise<readonly Landed[]>;
-    /** Reads the history from the log again. */
     reload(): Promise<unknown>;
   };
   /** False: the view is so small that no compaction can be due. Cheap. */
   mayBeFull(history: History): boolean;
-  /** Is the view so full that little more would cause an emergency omission? Cheap. */
+  /** Whether little more would cause an emergency omission. Cheap. */
   lacksRoom(history: History): boolean;
   measure(
     history: History,
   ): Omit<CompactionState, "history" | "isForced" | "redoOf" | "isResting" | "cutShort" | "leadTokens">;
-  /** Longest text of the summary that this job makes, estimated tokens. */
+  /** Longest text of this job's summary, estimated tokens. */
   summaryCap(history: History, job: JobPlan): number;
   /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */
   relieve(): Promise<boolean>;
-  /** May tell people in the channel of it. Must not throw. */
+  /** May notify people in the channel. Must not throw. */
   onCommitted(plan: JobPlan, messages: number): void;
-  /** Another daemon has the channel. */
+  /** Another daemon has taken over the channel. */
   onLost(error: StaleEpochError): void;
 }
 
@@ -52,7 +50,7 @@ export interface CompactorParts {
   readonly summarisers: readonly string[];
   readonly events: Events;
   readonly timing: CompactorTiming;
-  /** The pure decision; the fuzz replaces it by wrong ones. */
+  /** The pure decision; the fuzz replaces it with wrong ones. */
   readonly decide?: (state: CompactionState) => Decision;
 }
 
@@ -64,7 +62,7 @@ export type ForcedOutcome =
 
 /** Waiting times of a compactor, ms. */
 export interface CompactorTiming {
-  /** Shortest time between two looks: a busy channel is not measured at each message. */
+  /** Shortest time between two checks: a busy channel is not measured at each message. */
   readonly lookEveryMs: number;
   /** After a failure of the model. */
   readonly modelBackoff: Backoff;

@@ -12,7 +12,7 @@ export type CamelCased<Value> = Value extends string | number | boolean | null |
     : { readonly [Key in keyof Value as CamelKey<Key>]: CamelCased<Value[Key]> };
 
 /**
- * `first_token_timeout_ms` becomes `firstTokenTimeoutMs`.
+ * The same for keys at any depth.
  * @param verbatim paths to tables, as `table.option`, whose keys stay as they are; default: none
  */
 export function camelCased<Value>(value: Value, verbatim?: readonly string[]): CamelCased<Value>;
@@ -29,7 +29,8 @@ export function camelCased(value: unknown, verbatim: readonly string[] = []): un
   return Object.fromEntries(entries);
 }
 
-function camelKey(key: string): string {
+/** `first_token_timeout_ms` becomes `firstTokenTimeoutMs`. */
+export function camelKey(key: string): string {
   return key.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 

@@ -5,33 +5,34 @@ import { modelSchema } from "./schema/models.ts";
 import { isForStart, switchOf } from "./schema-walk.ts";
 import { isTable, type KeyPath } from "./value-tree.ts";
 
-/** What differs between two configurations, by keys as the file has them. No value is ever told. */
+/** The options that differ between two configurations, by their keys in the file. Values are never shown. */
 export interface Changes {
-  /** Takes effect in a Weir that runs. */
+  /** Keys that take effect while Weir runs. */
   readonly live: readonly string[];
-  /** Takes effect at the next start. */
+  /** Keys that take effect at the next start. */
   readonly atStart: readonly string[];
 }
 
-/** What a configuration has under another name than the file, with the keys of that table that it is made of. */
+/** Fields of a configuration with other names in the file, each with the file's keys from which it is made. */
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
-  // Of the embedding model: what its server calls it, and what it wants beside a key.
+  // An embedding model's name at its server, and its needs besides a key.
   sentAs: [".model"],
   serverHeaders: [".base_url"],
-  // Those of a platform once more, as a list: each is an option of its own.
+  // A platform's secrets, listed again here; each is an option of its own.
   secrets: [],
   ...Object.fromEntries(PLATFORM_ROWS.flatMap((row) => Object.entries(row.madeOf ?? {}))),
 };
-/** A table of an agent: what is a table in it has names that people choose, and is told as one. */
+/** Matches the path of a table of an agent. Tables in it have names that people choose, and count as one option. */
 const IN_AN_AGENT = /^agents\.[^.]+\./;
-/** What holds of a model of which the file says nothing. */
+/** The settings of a model that the file does not name. */
 const OF_ANY_MODEL = camelCased(modelSchema.parse({}));
 
 /**
- * The configuration that a Weir that runs can take up: that of now, but for what only a start can change by the marks of the schema. Pure.
- * @param started what it was started with
+ * The configuration that a running Weir can take up: the new one, except for the options that the schema marks as
+ * needing a start. Pure.
+ * @param started the configuration at the start
  */
 export function takeUp(started: Config, next: Config): Config {
   const kept = keepMarked([], started, next);
@@ -39,14 +40,15 @@ export function takeUp(started: Config, next: Config): Config {
   return { ...kept, agentsDir: started.agentsDir, proxies: started.proxies, llm: { ...kept.llm, models } };
 }
 
-/** A table with the values of the start where the schema says so. Lists are never kept in part. */
+/** A table with the values of the start where the schema marks them. Lists are kept whole or not at all. */
 function keepMarked<Table extends object>(path: KeyPath, started: Table, next: Table): Table {
   const before = new Map(Object.entries(started));
   const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
     const place = [...path, camelToSnake(key)];
     const was = before.get(key);
     if (isKept(path, key)) return [key, was];
-    // What is off at the start stays off, and what is off in the file goes on as it was: of that the file tells nothing.
+    // Whatever is off at the start or in the new file keeps its old value: the file has no options for a table that is
+    // off.
     if (switchOf(place) !== undefined && (was === null || value === null)) return [key, was];
     return [key, isTable(was) && isTable(value) ? keepMarked(place, was, value) : value];
   });
@@ -57,12 +59,12 @@ function isKept(path: KeyPath, key: string): boolean {
   return keysOf(key).every((option) => isForStart([...path, option.slice(1)]));
 }
 
-/** Under which keys of its table the file has it. */
+/** The keys of a field in its table of the file. */
 function keysOf(name: string): readonly string[] {
   return MADE_OF[name] ?? [`.${camelToSnake(name)}`];
 }
 
-/** What was said of a model at the start holds on where nothing is said of it any more. */
+/** The start's settings of a model stay if the file no longer names it. */
 function keepMarkedOfModels(started: readonly ModelConfig[], next: readonly ModelConfig[]): ModelConfig[] {
   const names = new Set([...next, ...started].map(({ name }) => name));
   const models = Array.from(names, (name) => {
@@ -74,11 +76,10 @@ function keepMarkedOfModels(started: readonly ModelConfig[], next: readonly Mode
   return models.flat();
 }
 
-/** Pure. */
 export function changesBetween(before: Config, after: Config): Changes {
   const [a, b] = [valuesOf(before), valuesOf(after)];
   const all = [...new Set([...a.keys(), ...b.keys()])];
-  // Of what is off in one of them only the switch is told.
+  // If a table is off in one of them, only its switch is reported.
   const keys = all.filter((key) => a.get(key) !== b.get(key) && (isNamed(key) || (a.has(key) && b.has(key))));
   const named = new Set(keys.map((key) => (isOfStart(key) ? key : whole(key, a, b))));
   const atStart = [...named].filter((key) => isOfStart(key));
@@ -89,7 +90,7 @@ function isNamed(key: string): boolean {
   return /^(?:agents|models)\./.test(key);
 }
 
-/** An agent or a model that is new or gone is told as one. */
+/** A new or removed agent or model is reported as a whole. */
 function whole(key: string, a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): string {
   const table = /^(?:agents\.[^.]+|models\."(?:[^"\\]|\\.)*")/.exec(key)?.[0];
   if (table === undefined) return key;
@@ -103,7 +104,7 @@ function isOfStart(key: string): boolean {
   return isForStart(model === undefined ? key.split(".") : ["models", "NAME", model]);
 }
 
-/** Each option that can differ, by its key, as a text to compare. */
+/** Each comparable option, by its key, as a text. */
 function valuesOf({
   file: _file,
   agentsDir: _agentsDir,

@@ -9,6 +9,6 @@ export interface ChatPlatformConfig extends Omit<
 > {
   /** Null: the platform's own. */
   readonly apiUrl: string | null;
-  /** Values of all secrets that are set in its section, for whatever masks them. Never print them. */
+  /** Values of all secrets in its section, for masking. Never print them. */
   readonly secrets: readonly string[];
 }

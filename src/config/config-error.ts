@@ -1,19 +1,19 @@
 import { EXIT_CONFIGURATION, OperatorError } from "../core/errors.ts";
 import { counted } from "../text/text.ts";
 
-/** One thing that the operator has to change. No field ever holds a secret. */
+/** One problem that the operator must solve. No field ever holds a secret. */
 export interface ConfigProblem {
-  /** As an operator would name it: relative to the working directory where that is shorter. */
+  /** As an operator would write it: relative to the working directory if that is shorter. */
   readonly file: string | null;
   /** From 1. */
   readonly line: number | null;
   /** From 1. */
   readonly column: number | null;
-  /** `agents[0].compaction.target`; null if the problem is not about one key. */
+  /** `agents[0].compaction.target`; null: the problem is not about one key. */
   readonly key: string | null;
-  /** What is wrong, as a sentence without its full stop. */
+  /** The problem, as a sentence without its full stop. */
   readonly message: string;
-  /** What could stand there; null if the message says it all. */
+  /** The valid values; null: the message names them. */
   readonly expected: string | null;
   readonly found: string | null;
   /** The known key that was probably meant. */
@@ -22,12 +22,12 @@ export interface ConfigProblem {
   readonly excerpt: string | null;
 }
 
-/** Everything that is wrong with the configuration, at once. */
+/** All problems of the configuration at once. */
 export class ConfigError extends OperatorError {
   readonly problems: readonly ConfigProblem[];
   override readonly exitCode = EXIT_CONFIGURATION;
 
-  /** @param what has them */
+  /** @param what the thing with the problems */
   constructor(problems: readonly ConfigProblem[], what = "The configuration") {
     super(formatProblems(problems, what));
     this.problems = problems;
@@ -43,7 +43,6 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** A problem of which only some fields are known. */
 export function configProblem(
   fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
 ): ConfigProblem {
@@ -64,7 +63,7 @@ function formatProblems(problems: readonly ConfigProblem[], what: string): strin
   return [`${what} has ${counted(problems.length, "problem")}:`, ...problems.map(formatProblem)].join("\n\n");
 }
 
-/** `config.toml:12:3  agents[0].model`; "": it has no place. */
+/** `config.toml:12:3  agents[0].model`; "": no place. */
 function formatPlace({ file, line, column, key }: ConfigProblem): string {
   const place = [file, line, column].filter((part) => part !== null).join(":");
   return [place, key].filter((part) => part !== null && part !== "").join("  ");

@@ -12,32 +12,32 @@ import type { CamelCased } from "./camel-case.ts";
 
 export { MIN_WINDOW } from "./schema/values.ts";
 
-/** The schema's options under names of JavaScript. What they mean says the schema. */
+/** The schema's options under JavaScript names. The schema documents them. */
 type Complete = CamelCased<CompleteFile>;
 type CompleteAgent = CamelCased<z.output<typeof agentSchema>>;
 
-/** What the operator wants, checked and complete: every value is set, every path absolute. Deeply frozen. */
+/** The operator's configuration, checked and complete: every value is set, every path absolute. Deeply frozen. */
 export interface Config extends Pick<Complete, "log" | "retention" | "terminal" | "daemon"> {
-  /** Absolute path of the file it came from; null: no file, built-in defaults. */
+  /** Absolute path of its file; null: no file, built-in defaults. */
   readonly file: string | null;
   readonly database: DatabaseConfig;
-  /** Null: nobody named a collector. */
+  /** Null: no collector is named. */
   readonly telemetry: TelemetryConfig | null;
   readonly llm: LlmConfig;
   readonly prompts: {
     /** Name of a folder under the shipped `prompts/`. */
     readonly language: string;
-    /** Absolute path of a folder that is used instead of the shipped one. */
+    /** Absolute path of a folder that replaces the shipped one. */
     readonly dir: string | null;
   };
-  /** Absolute path of the folder with a folder for each agent, and the policy for all; there need be none. */
+  /** Absolute path of the folder with a folder for each agent and the common policy; it may be missing. */
   readonly agentsDir: string;
   readonly platforms: PlatformsConfig;
   /** Null: switched off. */
   readonly http: HttpConfig | null;
   /** Null: this daemon is alone. */
   readonly cluster: ClusterConfig | null;
-  /** The first that matches a channel holds. Empty: none is configured. */
+  /** The first matching binding answers a channel. Empty: none is configured. */
   readonly bindings: readonly BindingConfig[];
   /** Null: the environment names none. Their addresses may hold a password: never print them. */
   readonly proxies: Proxies | null;
@@ -46,13 +46,13 @@ export interface Config extends Pick<Complete, "log" | "retention" | "terminal" 
 }
 
 export interface DatabaseConfig {
-  /** Null: the embedded Postgres under `dataDir`. Holds a password as a rule: never print it. */
+  /** Null: the embedded Postgres under `dataDir`. Usually holds a password: never print it. */
   readonly url: string | null;
   /** Absolute. */
   readonly dataDir: string;
 }
 
-/** 0 days: for ever. */
+/** 0 days: forever. */
 export type RetentionConfig = Complete["retention"];
 
 export interface TelemetryConfig {
@@ -63,13 +63,13 @@ export interface TelemetryConfig {
 }
 
 export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings" | "servers"> {
-  /** Null: nobody named a server. */
+  /** Null: no server is named. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
-  /** Those of `[llm.servers]`, in the order of the file. */
+  /** The servers of `[llm.servers]`, in the order of the file. */
   readonly servers: readonly ServerConfig[];
-  /** What `[models."NAME"]` says; one of which it says nothing may be chosen all the same. */
+  /** The tables `[models."NAME"]`. Models without one may be chosen, too. */
   readonly models: readonly ModelConfig[];
   /** Null: no embedding model is named. */
   readonly embeddings: EmbeddingsConfig | null;
@@ -87,7 +87,7 @@ export interface ServerConfig {
 }
 
 /**
- * Whose model a name is: the part before its first `/` is a server only if one has that name. Pure.
+ * The server of a model name: the part before its first `/`, if a server has that name. Pure.
  * @returns undefined: the default server's
  */
 export function serverOf<Server extends Pick<ServerConfig, "name">>(
@@ -99,32 +99,32 @@ export function serverOf<Server extends Pick<ServerConfig, "name">>(
 }
 
 export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "model" | "dimensions"> {
-  /** As its server calls it; `model` is as the file names it. */
+  /** Its name at its server; `model` is its name in the file. */
   readonly sentAs: string;
   /** Null: OpenAI's. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
   readonly apiKey: string | null;
-  /** Its server's. Never print their values. */
+  /** Its server's headers. Never print their values. */
   readonly serverHeaders: Readonly<Record<string, string>>;
 }
 
-/** 0 tokens: not said. */
+/** 0 tokens: not set. */
 export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
-  /** As its server calls it, behind the name of one of `[llm.servers]` and a `/`, if it is one's. */
+  /** Its name at its server, after the name of one of `[llm.servers]` and a `/` if it belongs to one. */
   readonly name: string;
 }
 
 /**
- * Tokens of the window that is configured for a model; 0: none is.
- * @param ofAgent the agent's `context_window`; what `[models]` says of the model goes over it
+ * Tokens of the window that is configured for a model; 0: none.
+ * @param ofAgent the agent's `context_window`, which the model's own table overrides
  */
 export function configuredWindow(models: readonly ModelConfig[], model: string, ofAgent: number): number {
   return models.find(({ name }) => name === model)?.contextWindow || ofAgent;
 }
 
 /**
- * Names of the models that may be chosen for a channel: those of `[models]`, and those that agents answer with. Pure.
+ * Names of the models that may be chosen for a channel: those of `[models]`, and those of agents. Pure.
  * @returns each once, the agents' before the others
  */
 export function choosableModels({
@@ -135,12 +135,12 @@ export function choosableModels({
   readonly llm: Pick<LlmConfig, "models"> & Partial<Pick<LlmConfig, "embeddings">>;
 }): string[] {
   const answering = agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks]);
-  // What makes vectors writes no answers.
+  // An embedding model writes no answers.
   const others = llm.models.map(({ name }) => name).filter((name) => name !== llm.embeddings?.model);
   return [...new Set([...answering, ...others])];
 }
 
-/** An agent as it answers with another model: its `context_window` is that of its own. Pure. */
+/** An agent that answers with another model: its `context_window` applies to its own model only. Pure. */
 export function answeringWith(agent: AgentConfig, model: string): AgentConfig {
   if (model === agent.model) return agent;
   const compactorModel = agent.compactorModel === agent.model ? model : agent.compactorModel;
@@ -148,8 +148,8 @@ export function answeringWith(agent: AgentConfig, model: string): AgentConfig {
 }
 
 /**
- * What is configured of a model's price; undefined: nothing is.
- * @param models what `[models]` says
+ * The configured price of a model; undefined: none.
+ * @param models the tables of `[models]`
  */
 export function configuredPrice(models: readonly ModelConfig[], model: string): ModelPrice | undefined {
   const said = models.find(({ name }) => name === model);
@@ -170,9 +170,9 @@ export interface HttpConfig {
 }
 
 export interface ClusterConfig extends Pick<Complete["cluster"], "prefix"> {
-  /** Of RabbitMQ. Holds a password as a rule: never print it. */
+  /** RabbitMQ's address. Usually holds a password: never print it. */
   readonly url: string;
-  /** Null: one is made. */
+  /** Null: one is generated. */
   readonly name: string | null;
 }
 
@@ -198,7 +198,7 @@ export interface BindingConfig extends Omit<
   readonly memoryShare: CompleteAgent["memory"]["share"];
 }
 
-/** One `[[agents]]`, with what `[defaults]` and the built-in defaults add. */
+/** One `[[agents]]`, completed by `[defaults]` and the built-in defaults. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
   "prompt" | "compactorPrompt" | "temperature" | "compaction" | "mcp"
@@ -222,7 +222,7 @@ export interface McpServerConfig {
         readonly kind: "command";
         readonly command: string;
         readonly args: readonly string[];
-        /** What it is given beside what every program is. Never print its values. */
+        /** Variables beyond the usual environment. Never print their values. */
         readonly env: Readonly<Record<string, string>>;
         /** Absolute path of the folder in which it runs. */
         readonly folder: string;
@@ -236,10 +236,10 @@ export interface McpServerConfig {
       };
   /** Names of its tools that may be called; empty: all. */
   readonly tools: readonly string[];
-  /** Null: as long as any tool may take. */
+  /** Null: the general limit of tools. */
   readonly timeoutMs: number | null;
   readonly approve: AskMode;
-  /** Values that nobody is shown. */
+  /** Secret values, for masking. */
   readonly secrets: readonly string[];
 }
 

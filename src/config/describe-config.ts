@@ -13,10 +13,10 @@ import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { secretVariable } from "./references.ts";
 
-/** The table of known models: tokens of a model's window; undefined: it does not have it. */
+/** Tokens of a model's window by the table of known models; undefined: unknown. */
 export type KnownWindow = (model: string) => number | undefined;
 
-/** What an operator sees of a configuration that is right. Says which secrets are set, never what they are. */
+/** A valid configuration as text for an operator. It names the secrets that are set, never their values. */
 export function describeConfig(config: Config, known: KnownWindow = () => undefined): string {
   const { llm, database, cluster, platforms, prompts } = config;
   const rows: [string, string][] = [
@@ -95,14 +95,14 @@ function noServer({ apiKey, servers: [first] }: Pick<Config["llm"], "apiKey" | "
     : `not set: ${first.name} answers`;
 }
 
-/** Host and name only: a user may be part of what nobody should see. */
+/** Host and name only: the user name may be confidential. */
 function describeDatabase(url: string): string {
   const parsed = URL.parse(url);
   const isAddress = parsed !== null && parsed.host !== "";
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
 }
 
-/** One daemon alone has nothing to tell of it. */
+/** Nothing for a daemon without a cluster. */
 function describeCluster(cluster: ClusterConfig | null): [string, string][] {
   if (cluster === null) return [];
   const { host = "" } = URL.parse(cluster.url) ?? {};
@@ -152,14 +152,14 @@ function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known
   return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)}  ${value}`)];
 }
 
-/** What the window of one of an agent's models is, and who says so. */
+/** The window of one of an agent's models, and the source of that number. */
 function describeWindow(
   name: string,
   { model, contextWindow }: AgentConfig,
   models: readonly ModelConfig[],
   known: KnownWindow,
 ): string {
-  // An agent's own context_window is that of its own model.
+  // An agent's own context_window applies to its own model only.
   const configured = configuredWindow(models, name, name === model ? contextWindow : 0);
   if (configured > 0) return `${configured} tokens`;
   const tokens = known(name);

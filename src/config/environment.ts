@@ -6,18 +6,17 @@ import { readTextFile } from "./text-file.ts";
 /** Variables by name, from the process or from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What was read of the environment. */
 export interface ReadEnvironment {
-  /** Where there are problems, what could be read all the same. */
+  /** If there are problems: the readable part. */
   readonly environment: Environment;
   readonly problems: readonly ConfigProblem[];
-  /** Whether a variable that was not found may stand in what could not be read. */
+  /** Whether a missing variable may be in the unreadable part. */
   readonly mayHave: (name: string) => boolean;
 }
 
 /**
- * The variables of the process over those of the `.env` file in a folder, if it has one. A variable that the
- * process has wins even where it is empty: `OPENAI_API_KEY= weir start` switches the key of the file off.
+ * The process' variables over those of the folder's `.env` file, if it has one. A variable of the process wins even if
+ * it is empty: `OPENAI_API_KEY= weir start` switches off the file's key.
  * @param shownAs the `.env` file's name in problems
  */
 export function readEnvironment(folder: string, processEnv: Environment, shownAs: string): ReadEnvironment {
@@ -40,7 +39,7 @@ export function variable(environment: Environment, name: string): string | null 
   return value === undefined || value === "" ? null : value;
 }
 
-/** What is wrong where a variable that is named is not set. */
+/** The problem of a named variable that is not set. */
 export function unsetVariable(name: string): { readonly message: string; readonly expected: string } {
   return {
     message: `the environment variable ${name} is not set, or empty`,
@@ -48,12 +47,12 @@ export function unsetVariable(name: string): { readonly message: string; readonl
   };
 }
 
-/** What is wrong with what it holds, which is not shown: an address may carry a password. */
+/** The problem of a variable's value. The value is not shown: an address may have a password. */
 export function unusableVariable(name: string): string {
   return `the environment variable ${name} cannot be used`;
 }
 
-/** Node's parser skips what it does not understand; a line that is skipped is a setting that has no effect. */
+/** Node's parser skips lines that it does not understand: such a setting would have no effect. */
 function problemOfDotEnv(text: string, shownAs: string): ConfigProblem | null {
   const lines = text.split(/\r\n|\n|\r/);
   for (let index = 0; index < lines.length; index++) {
@@ -74,7 +73,7 @@ function problemOfDotEnv(text: string, shownAs: string): ConfigProblem | null {
 }
 
 /**
- * The value of a header, in which the variable stands that its end names: `Bearer env:NAME`.
+ * The value of a header, with the variable that its end names: `Bearer env:NAME`.
  * @param take the value of a variable
  */
 export function filledHeader(value: string, take: (name: string) => string): string {

@@ -2,22 +2,22 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname } from "node:path";
 
 export interface FileWatchParts {
-  /** Absolute paths of files, and of folders of which it counts whether they are there. */
+  /** Absolute paths of files, and of folders that are only checked for existence. */
   readonly paths: () => readonly string[];
-  /** They have changed, and are at rest. Must not throw. */
+  /** They have changed and are at rest. Must not throw. */
   readonly onChange: () => void;
   readonly timing?: Partial<WatchTiming>;
 }
 
 /** Times in ms. */
 export interface WatchTiming {
-  /** From a sign of a change to the look. */
+  /** From a notification to the check. */
   readonly soonMs: number;
-  /** So long files have to be at rest: an editor writes in pieces. */
+  /** Time without changes before a file counts as at rest: editors write in pieces. */
   readonly restMs: number;
-  /** So long, where one that was there is empty or gone: an editor may put another in its place. */
+  /** The same for a file that became empty or disappeared: an editor may replace it. */
   readonly emptyMs: number;
-  /** Between two looks without any sign: some file systems give none. */
+  /** Between two checks without a notification: some file systems send none. */
   readonly pollMs: number;
   /** The same where a folder cannot be watched. */
   readonly blindMs: number;
@@ -25,20 +25,20 @@ export interface WatchTiming {
 
 const TIMING: WatchTiming = { soonMs: 100, restMs: 250, emptyMs: 1000, pollMs: 5000, blindMs: 1000 };
 const ABSENT = "-";
-/** As if there were no paths. */
+/** The state without paths. */
 const NOTHING: Look = { marks: new Map(), text: "[]", empty: new Set() };
 
 interface Look {
-  /** By path: what tells one state of a file from another. */
+  /** By path: a mark that differs between two states of a file. */
   readonly marks: ReadonlyMap<string, string>;
   readonly text: string;
-  /** Files that are empty or not there. */
+  /** Empty or missing files. */
   readonly empty: ReadonlySet<string>;
 }
 
 /**
- * Tells of changed files once they are at rest. Folders are watched, and not files: an editor that saves puts another file in the place
- * of the one before. Behind that it looks now and then, at what the files are and not at what they hold.
+ * Reports changed files once they are at rest. It watches folders, not files: an editor that saves replaces the file.
+ * It also polls, comparing the files' metadata and not their contents.
  */
 export class FileWatch implements Disposable {
   readonly #parts: FileWatchParts;
@@ -46,9 +46,9 @@ export class FileWatch implements Disposable {
   readonly #watchers = new Map<string, FSWatcher>();
   #timer: NodeJS.Timeout | undefined;
   #poll: NodeJS.Timeout | undefined;
-  /** As they were when they were told, or when it began. */
+  /** The state at the last report, or at the start. */
   #told: Look | null = null;
-  /** As they were at the look before this one, if that was another state than the one that was told. */
+  /** The state at the last check, if it differs from the reported one. */
   #seen: Look | null = null;
   #isClosed = false;
 
@@ -57,13 +57,13 @@ export class FileWatch implements Disposable {
     this.#timing = { ...TIMING, ...parts.timing };
   }
 
-  /** @param isKnown what is there now; default: it is. What is not known is told of once it is at rest. */
+  /** @param isKnown whether the present state is known; default: yes. Otherwise it is reported once it is at rest. */
   start(isKnown = true): void {
     this.#told = isKnown ? this.#read() : NOTHING;
     this.#look();
   }
 
-  /** Tells of what is there now once more, with the next look. */
+  /** Reports the present state once more, at the next check. */
   again(): void {
     this.#told = NOTHING;
   }
@@ -76,7 +76,7 @@ export class FileWatch implements Disposable {
     this.#watchers.clear();
   }
 
-  /** Watches the folders that there are, and looks again later. */
+  /** Watches the existing folders, and schedules the next check. */
   #arm(): void {
     if (this.#isClosed || this.#told === null) return;
     const marks = (this.#seen ?? this.#told).marks;
@@ -95,17 +95,17 @@ export class FileWatch implements Disposable {
     this.#poll = setTimeout(() => this.#look(), isBlind ? blindMs : pollMs).unref();
   }
 
-  /** @returns false: it is there, and cannot be watched */
+  /** @returns false: the folder exists, but cannot be watched */
   #watch(folder: string): boolean {
     if (!isFolder(markOf(folder).mark)) return true;
     try {
       const watcher = watch(folder, { persistent: false }, () => this.#soon(this.#timing.soonMs));
-      // A folder that was moved or deleted: another may be in its place.
+      // The folder was moved or deleted: another may take its place.
       watcher.on("error", () => this.#drop(folder, watcher));
       this.#watchers.set(folder, watcher);
       return true;
     } catch {
-      // The system has no watch left, or the file system none at all.
+      // The system is out of watches, or the file system supports none.
       return false;
     }
   }
@@ -142,7 +142,7 @@ export class FileWatch implements Disposable {
     this.#arm();
   }
 
-  /** A folder in the place of one that was watched has to be watched itself. */
+  /** A folder that replaced a watched one must be watched itself. */
   #renew({ marks }: Look): void {
     const before = (this.#seen ?? this.#told)?.marks;
     for (const [path, mark] of marks) {
@@ -172,7 +172,7 @@ function markOf(path: string): { readonly mark: string; readonly isEmpty: boolea
     if (found.isDirectory()) return { mark: `folder ${ino}`, isEmpty: false };
     return { mark: `${ino} ${size} ${mtimeMs} ${ctimeMs}`, isEmpty: size === 0 };
   } catch {
-    // Why it cannot be read, whoever reads it is told.
+    // The reader of the file reports why it cannot be read.
     return { mark: ABSENT, isEmpty: true };
   }
 }

@@ -2,23 +2,23 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { readText, SHORT } from "../files/read-file.ts";
 
-/** What git is doing in a repository. */
+/** An operation that git is in the middle of. */
 export interface GitWork {
   /** In words: "a merge". */
   readonly what: string;
-  /** The file or folder of git that shows it. */
+  /** Git's file or folder that shows it. */
   readonly mark: string;
 }
 
 export interface GitState {
-  /** Null: nothing. */
+  /** Null: no operation. */
   readonly work: GitWork | null;
-  /** The path of a lock that is too old to be held; null: there is none. */
+  /** The path of a lock that is too old to be held; null: none. */
   readonly staleLock: string | null;
 }
 
 const LOCK = "index.lock";
-/** Each stays until the person who began it ends it. */
+/** Each lasts until the person who began the operation ends it. */
 const MARKS: readonly (readonly [mark: string, what: string])[] = [
   ["MERGE_HEAD", "a merge"],
   ["rebase-merge", "a rebase"],
@@ -26,16 +26,16 @@ const MARKS: readonly (readonly [mark: string, what: string])[] = [
   ["CHERRY_PICK_HEAD", "a cherry-pick"],
   ["REVERT_HEAD", "a revert"],
 ];
-/** Git holds the lock for the time of one command; a git that was killed leaves it. */
+/** Git holds the lock for the time of one command; a killed git leaves it. */
 const LOCK_MS = 60_000;
 
-/** Looks at the repository that holds a file. Must not throw. */
+/** Reads the state of the repository that holds a file. Must not throw. */
 export function readGitState(file: string, now: number): GitState {
   const folder = gitFolderOf(realFolder(file));
   if (folder === null) return { work: null, staleLock: null };
   const lock = join(folder, LOCK);
   const lockedAt = changedAt(lock);
-  // A clock that was set back must not make a lock young for ever.
+  // A clock that was set back must not keep a lock young forever.
   const isStale = lockedAt !== null && Math.abs(now - lockedAt) > LOCK_MS;
   const marks = MARKS.map(([name, what]) => ({ mark: join(folder, name), what }));
   const locked = lockedAt !== null && !isStale ? { mark: lock, what: "a command" } : undefined;
@@ -51,7 +51,7 @@ function realFolder(file: string): string {
   }
 }
 
-/** @returns where git keeps its state of the work tree around a folder; null: it is in none */
+/** @returns git's folder for the work tree around a folder; null: there is no work tree */
 function gitFolderOf(folder: string): string | null {
   for (let at = folder; ; at = dirname(at)) {
     const found = join(at, ".git");
@@ -60,13 +60,13 @@ function gitFolderOf(folder: string): string | null {
       const named = /^gitdir: (.+)/.exec(readText(found, SHORT))?.[1];
       if (named !== undefined) return resolve(at, named.trim());
     } catch {
-      // The folder above may have it.
+      // A parent folder may have it.
     }
     if (dirname(at) === at) return null;
   }
 }
 
-/** @returns null: it is not there */
+/** @returns null: the file does not exist */
 function changedAt(path: string): number | null {
   try {
     return statSync(path).mtimeMs;

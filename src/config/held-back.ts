@@ -4,17 +4,17 @@ import type { GitWork } from "./git-work.ts";
 import { parseToml } from "./toml-document.ts";
 import { isTable } from "./value-tree.ts";
 
-/** The files of a configuration as they are at one moment. */
+/** The files of a configuration at one moment. */
 export interface ConfigurationTexts {
-  /** The text of `config.toml`; null: there is no such file. */
+  /** The text of `config.toml`; null: no such file. */
   readonly main: string | null;
-  /** All texts by their paths, `config.toml` among them. */
+  /** All texts by path, with `config.toml`. */
   readonly all: ReadonlyMap<string, string | null>;
 }
 
-/** A changed configuration is not put in force yet. */
+/** A changed configuration is not yet in force. */
 export class HeldBackError extends OperatorError {
-  /** No file of it changes when the reason ends. */
+  /** The end of the reason changes none of its files. */
   readonly endsUnseen: boolean;
 
   constructor(why: string, endsUnseen: boolean) {
@@ -26,10 +26,11 @@ export class HeldBackError extends OperatorError {
 }
 
 /**
- * Decides whether changed files may be half of a change, such as `git stash && git pull && git stash pop`. Pure.
+ * Decides whether changed files may be part of an unfinished change, such as `git stash && git pull && git stash pop`.
+ * Pure.
  * @param shownAs the name of config.toml
- * @param git what git does in its repository; null: nothing
- * @returns null: they may be put in force
+ * @param git git's operation in its repository; null: none
+ * @returns null: they may take effect
  */
 export function whyHeldBack(
   now: ConfigurationTexts,
@@ -56,7 +57,7 @@ function isSame({ all }: ConfigurationTexts, before: ConfigurationTexts): boolea
   return all.size === before.all.size && [...all].every(([path, text]) => before.all.get(path) === text);
 }
 
-/** Whether any key is set, be it wrong: the shipped file has tables and comments alone. */
+/** Whether any key is set, even a wrong one: the shipped file has only tables and comments. */
 function saysAnything(text: string | null): boolean {
   if (text === null || text.trim() === "") return false;
   const parsed = parseToml(text, "", () => false);

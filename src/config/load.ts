@@ -1,3 +1,8 @@
+/**
+ * The configuration: `config.toml` and the environment, read, checked against the schema, and completed. The room reads
+ * files and variables; it starts nothing, and no message of it shows a secret.
+ */
+
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./checks/check-agents.ts";
 import { checkCluster } from "./checks/check-cluster.ts";
@@ -33,13 +38,13 @@ export interface LoadOptions {
   readonly cwd: string;
   /** Default: the environment of the process. */
   readonly env?: Environment | undefined;
-  /** Variables that go before those of the environment. */
+  /** Variables with precedence over the environment's. */
   readonly more?: Environment | undefined;
 }
 
 /**
- * Reads `config.toml` and `.env`, checks everything, and fills in the defaults: agent over `[defaults]` over
- * built-in. Relative paths in the file are relative to the file's folder, or to `cwd` without a file.
+ * Reads `config.toml` and `.env`, checks everything, and fills in the defaults: agent over `[defaults]` over built-in.
+ * Relative paths in the file are relative to the file's folder, or to `cwd` without a file.
  * @returns deeply frozen
  * @throws ConfigError with all problems at once, none of which shows a secret
  */
@@ -49,18 +54,17 @@ export function loadConfig(options: LoadOptions): Config {
   return config;
 }
 
-/** A configuration for those who only look. */
+/** A configuration for programs that only read. */
 export interface ReadableConfig {
-  /** Where it is broken, what can be used of it: the rest has its defaults. Deeply frozen. */
+  /** The valid part of a broken one: the rest has its defaults. Deeply frozen. */
   readonly config: Config;
-  /** What is wrong with it; null: nothing. */
+  /** Its problems; null: none. */
   readonly error: ConfigError | null;
 }
 
 /**
- * The same for a program that does not act by the configuration, and only has to know which database is meant: it takes what can be
- * used of a broken one.
- * @throws ConfigError where which database is meant stands, or may stand, in what is broken
+ * Loads the configuration for a program that only needs the database: it accepts a partly broken file.
+ * @throws ConfigError if the database's setting is, or may be, in the broken part
  */
 export function loadReadableConfig(options: LoadOptions): ReadableConfig {
   const source = readSource(options);
@@ -77,7 +81,7 @@ interface ReadAll {
   readonly config: Config;
   /** In the order of the file. */
   readonly problems: readonly ConfigProblem[];
-  /** Nothing is wrong with what says which database is meant. */
+  /** The setting of the database is free of problems. */
   readonly isPlaceKnown: boolean;
 }
 
@@ -103,7 +107,7 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
   const problems = [
     ...source.problems,
     ...checked.problems,
-    // With a broken .env, every variable that is missing is missing because of it.
+    // With a broken .env, every missing variable is missing because of it.
     ...envProblems,
     ...(envProblems.length > 0 ? [] : [...referenceProblems, ...serverProblems, ...mcp.unset]),
     ...mcp.problems,
@@ -125,19 +129,19 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
   };
 }
 
-/** A value that is tried in place of what the file says. */
+/** A value that is tried instead of the file's. */
 export interface TriedSetting {
-  /** As the file has it, `compaction.target`. */
+  /** As in the file: `compaction.target`. */
   readonly key: string;
   readonly value: unknown;
 }
 
 /**
- * An agent as it would be with some values of its table changed: all else comes from the file, and defaults follow (a target that
+ * An agent with some values of its table changed: the rest comes from the file, and defaults follow (a target that
  * nobody set follows the background threshold).
  * @param agent its place in the configuration, from 0
  * @returns deeply frozen
- * @throws ConfigError with what is wrong with these values, or with the file as it would be with them
+ * @throws ConfigError with the problems of these values, or of the file with them
  */
 export function trySettings(
   options: LoadOptions,
@@ -146,7 +150,7 @@ export function trySettings(
 ): AgentConfig {
   const source = readSource(options);
   const { agents = [{ id: "main" }], models, ...rest } = source.checked.config;
-  // What [models] says of a window goes over the agent's, but not over what is tried.
+  // The window in [models] overrides the agent's, but not a tried one.
   const isWindowTried = settings.some(({ key }) => key === "context_window");
   const value = copyTree({ ...rest, agents, ...(models !== undefined && !isWindowTried && { models }) });
   const table = valueAt(value, ["agents", agent]);
@@ -167,17 +171,17 @@ export function trySettings(
 }
 
 interface Source {
-  /** Null: there is no file. */
+  /** Null: no file. */
   readonly path: string | null;
   /** Relative paths are relative to it. */
   readonly folder: string;
   readonly isReadable: boolean;
-  /** Nothing is wrong with `[database]`, as far as the file goes. */
+  /** `[database]` has no problem in the file. */
   readonly isPlaceKnown: boolean;
   readonly checked: CheckedFile;
   readonly problemAt: ProblemAt;
   readonly problems: readonly ConfigProblem[];
-  /** What a file says that is no TOML. Default: it is TOML, or cannot be read. */
+  /** The text of a file that is not TOML. Default: the file is TOML, or cannot be read. */
   readonly brokenText?: string;
 }
 
@@ -217,7 +221,7 @@ function conflictProblem(text: string, shownAs: string): ConfigProblem | null {
   return line === null ? null : configProblem({ file: shownAs, line, message });
 }
 
-/** What can be read of a file that is no TOML. @returns null: nothing, or it is TOML */
+/** The readable part of a file that is not TOML. @returns null: nothing is readable, or it is TOML */
 function readablePart({ path, brokenText }: Source, cwd: string): Source | null {
   const readable = brokenText === undefined ? null : parseReadableToml(brokenText);
   if (path === null || readable === null) return null;
@@ -229,7 +233,7 @@ function readablePart({ path, brokenText }: Source, cwd: string): Source | null 
 function checkedSource(path: string, document: TomlDocument, cwd: string): Source {
   const problemAt = problemsIn(document, shownPath(path, cwd));
   const checked = checkFile(document, problemAt);
-  // `[databse]` is what was meant for it.
+  // `[databse]` is probably the database's table.
   const isMeant = checked.problems.some(({ suggestion }) => suggestion === "database");
   const isPlaceKnown = !isMeant && !checked.isBroken(["database"]);
   return { path, folder: dirname(path), isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
@@ -247,7 +251,7 @@ function unreadable(path: string, problem: ConfigProblem): Source {
   };
 }
 
-/** As an operator would type it: relative where it is below the working directory. */
+/** As an operator would type it: relative if it is below the working directory. */
 function shownPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short;
@@ -263,18 +267,18 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** The place that pm2 has for this process, among its own children; null: pm2 did not start it. */
+/** This process' place among pm2's processes; null: pm2 did not start it. */
 export function managedPlace(env: Environment = process.env): string | null {
   const id = env["pm_id"];
   return id === undefined ? null : `${process.ppid} ${id}`;
 }
 
-/** NO_COLOR is set: what is printed stays plain (no-color.org). */
+/** Whether NO_COLOR is set, which asks for plain output (no-color.org). */
 export function isColourUnwanted(env: Environment = process.env): boolean {
   return (env["NO_COLOR"] ?? "") !== "";
 }
 
-/** What the host says of Postgres, for what `DATABASE_URL` leaves open: the variables of libpq. */
+/** The host's defaults for parts that `DATABASE_URL` leaves open: libpq's variables. */
 export function postgresVariables(env: Environment = process.env): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("PG")));
 }

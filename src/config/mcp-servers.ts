@@ -21,15 +21,15 @@ interface Surroundings {
 export interface ResolvedServers {
   readonly servers: McpServers;
   readonly problems: readonly ConfigProblem[];
-  /** Variables that are named and not set. */
+  /** Variables that are named but not set. */
   readonly unset: readonly ConfigProblem[];
 }
 
-/** Variables that every program may know, and whose values are in too many texts: paths, names, languages. */
+/** Variables whose values are public and occur in many texts: paths, names, languages. */
 const NO_SECRET =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP|PWD|NODE_ENV|(?:LC|XDG)_\w+|\w+_(?:PATH|DIR|HOME|ROOT|FILE))$/i;
 
-/** Follows what `[[agents.mcp]]` takes from the environment, and finds what no single key can get wrong. */
+/** Fills `[[agents.mcp]]` from the environment, and finds problems between its keys. */
 export function resolveMcpServers(file: FileConfig, surroundings: Surroundings): ResolvedServers {
   const problems: ConfigProblem[] = [];
   const unset: ConfigProblem[] = [];
@@ -37,7 +37,7 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
   for (const [index, { mcp = [] }] of (file.agents ?? []).entries()) {
     const seen = new Map<string, number>();
     const own = mcp.flatMap((inFile, place) => {
-      // It has passed the schema, which knows what stands for what is left out.
+      // It has passed the schema, whose parser adds the defaults.
       const written = mcpSchema.parse(inFile);
       const path = ["agents", index, "mcp", place];
       const problem = (key: string, fields: Parameters<ProblemAt>[1]): ConfigProblem =>
@@ -55,7 +55,7 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
   return { servers, problems, unset };
 }
 
-/** What is wrong, and with which key of the server. */
+/** A problem, and the server's key that has it. */
 type Wrong = Omit<Parameters<ProblemAt>[1], "key"> & { readonly key: string };
 
 function wrongKeys(
@@ -115,7 +115,7 @@ function resolveServer(
     return [own, value];
   };
   const headerValue = (value: string): string => {
-    // A value that stands in the file may be a secret against all advice.
+    // A value in the file may be a secret, against all advice.
     secrets.push(value);
     return filledHeader(value, (of) => {
       const filled = take("headers", of);

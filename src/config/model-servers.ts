@@ -12,8 +12,8 @@ import { isPlainHttpUrl, NAMED_SERVER_ADDRESS } from "./schema/values.ts";
 type FileServer = NonNullable<z.output<typeof serversSchema>>[string];
 
 /**
- * Follows what `[llm.servers]` takes from the environment.
- * @returns those that are whole, and what is wrong with variables that the others name
+ * Fills `[llm.servers]` from the environment.
+ * @returns the complete servers, and the problems of the others' variables
  */
 export function resolveModelServers(
   file: FileConfig,
@@ -42,7 +42,7 @@ export function resolveModelServers(
   return { servers, problems };
 }
 
-/** The value of a variable that an option names; "": it has none that can be used. */
+/** The value of a variable that an option names; "": no usable one. */
 type Take = (
   key: string,
   variableName: string,

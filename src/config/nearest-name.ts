@@ -1,9 +1,9 @@
 import leven from "leven";
 
-/** Twice as long as any name there is. */
+/** Twice the length of the longest name. */
 const LONGEST = 60;
 
-/** The known name that a person meant who wrote this one; null if none comes near. */
+/** The known name closest to a misspelt one; null: none is close. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (name.length > LONGEST) return null;
   const written = name.toLowerCase();
@@ -17,7 +17,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return parts.length === 1 ? (parts[0] ?? null) : null;
 }
 
-/** How many letters of a name may be wrong. Two letters that changed places count as two. */
+/** Wrong letters that a name may have. Two swapped letters count as two. */
 function tolerance(name: string): number {
   if (name.length <= 3) return 1;
   return Math.max(2, Math.floor(name.length / 3));

@@ -8,7 +8,7 @@ export interface ReadProxies {
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, each in small letters, too. */
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case. */
 export function readProxies(environment: Environment): ReadProxies {
   const problems: ConfigProblem[] = [];
   const addressIn = (names: readonly string[]): string | null => {

@@ -1,19 +1,19 @@
 import { sliceWhole } from "../text/text.ts";
 
-/** What an error message shows of a value of the operator's: enough to find it, never a secret. */
+/** Shows an operator's values in error messages: enough to find them, never a secret. */
 
 const MASK = "•••";
 /** Beginnings that the keys of common services share. */
 const KEY_PREFIX = /\b(?:sk|pk|rk|hf|gsk|xai|AIza|gh[a-z]|github_pat|glpat|xox[a-z]|xapp)[-_][^\s"']{4,}/g;
 const URL_CREDENTIALS = /([a-z0-9+.-]:\/\/)[^\s/@"']+@/gi;
 const URL_QUERY = /([a-z0-9+.-]:\/\/[^\s?"']*)(?:\?[^\s"']*)?/gi;
-/** Those that mix letters and digits are keys of services that nobody listed. */
+/** A run that mixes letters and digits may be a key of an unlisted service. */
 const LONG_RUN = /[\w+/=-]{24,}/g;
 
-/** More is never shown. */
+/** Longest part of a text that is searched; the rest is never shown. */
 const LONGEST_SEARCHED = 2000;
 
-/** Masks whatever looks like a key, a token or a password, and drops what is too long to be read. */
+/** Masks everything that looks like a key, a token or a password, and drops the end of a long text. */
 export function redact(text: string): string {
   return sliceWhole(text, 0, LONGEST_SEARCHED)
     .replaceAll(URL_CREDENTIALS, `$1${MASK}@`)
@@ -28,11 +28,11 @@ const LONGEST_SHOWN = 60;
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "string") {
-    // Cut after masking: the head of a token that was cut would no longer look like one.
+    // Masked before it is cut: the beginning of a token would not look like one.
     const safe = redact(value);
     return JSON.stringify(safe.length > LONGEST_SHOWN ? `${sliceWhole(safe, 0, LONGEST_SHOWN)}…` : safe);
   }
-  // Shown, it would be another number than the one in the file: an id without quotes, most often.
+  // It would be shown as another number than in the file: usually an id without quotes.
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
     return "a whole number too large to be read exactly";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -42,8 +42,8 @@ export function describeValue(value: unknown): string {
 }
 
 /**
- * A line of the file as an excerpt may show it: what stands right of `=`, or anywhere in a line that is no
- * assignment, keeps its shape (so that a caret still points at the place) but loses its letters and digits.
+ * A line of the file for an excerpt. Its secret parts (right of `=`, or the whole line if it is no assignment) keep
+ * their length, so that a caret still points at the place, but lose their letters and digits.
  * @param isPublicKey whether the values of this key are no secrets
  */
 export function redactLine(line: string, isPublicKey: (key: string) => boolean): string {

@@ -7,7 +7,6 @@ import { type ChatPlatform, CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { defaultAt, secretOptions } from "./schema-walk.ts";
 import { type KeyPath, valueAt } from "./value-tree.ts";
 
-/** The values that may come from the environment. */
 export interface References {
   readonly databaseUrl: string | null;
   readonly baseUrl: string | null;
@@ -15,7 +14,7 @@ export interface References {
   readonly embeddingsUrl: string | null;
   readonly embeddingsKey: string | null;
   readonly httpToken: string | null;
-  /** Secrets of the chat platforms, by the platform's key and the option as the file names it. */
+  /** Secrets of the chat platforms, by the platform's key and the option's name in the file. */
   readonly platforms: Readonly<Record<string, PlatformSecrets>>;
   readonly collectorUrl: string | null;
   readonly collectorHeaders: string | null;
@@ -26,13 +25,13 @@ type PlatformSecrets = Readonly<Record<string, string | null>>;
 
 interface Reference {
   readonly path: KeyPath;
-  /** If the default variable is not set, what it is for is off, also if the file names it. */
+  /** If the default variable is not set, the option is off, even if the file names the variable. */
   readonly isSwitch?: boolean;
   readonly isUsable: (value: string) => boolean;
   readonly expected: string;
 }
 
-/** What a key of a server may look like. */
+/** The format of a server's key. */
 export const API_KEY = {
   isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
   expected: "a key without white space and of plain ASCII characters",
@@ -78,7 +77,7 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
   },
 };
 
-/** Headers as OpenTelemetry's variables have them: values in percent encoding; null: that is not what the text is. Pure. */
+/** Parses headers in the format of OpenTelemetry's variables, with percent encoding; null: another format. Pure. */
 export function headersFrom(text: string): Readonly<Record<string, string>> | null {
   try {
     const read = text.split(",").map((pair) => {
@@ -95,29 +94,29 @@ export function headersFrom(text: string): Readonly<Record<string, string>> | nu
   }
 }
 
-/** The environment variable that is read even if the file says nothing of the option. */
+/** The environment variable of an option that the file leaves out. */
 function defaultVariable(path: KeyPath): string {
   return String(defaultAt(path)).slice("env:".length);
 }
 
-/** The variable of a chat platform's secret where the file names no other: `SLACK_APP_TOKEN`. */
+/** The variable of a chat platform's secret, unless the file names another: `SLACK_APP_TOKEN`. */
 export function secretVariable(platform: ChatPlatform, option: string): string {
   return defaultVariable(["platforms", platform, option]);
 }
 
-/** The variable that the database's address comes from; null: it stands in the file itself. */
+/** The variable with the database's address; null: the address is in the file. */
 export function databaseVariable(file: FileConfig): string | null {
   return variableIn(REFERENCES.databaseUrl, file);
 }
 
-/** The variable that a value comes from; null: it stands in the file itself. */
+/** The variable with a value; null: the value is in the file. */
 function variableIn({ path }: Reference, file: FileConfig): string | null {
   const written = valueAt(file, path);
   if (typeof written !== "string") return defaultVariable(path);
   return written.startsWith("env:") ? written.slice("env:".length) : null;
 }
 
-/** Follows `env:NAME`. A variable that the file names must be set; one that is only a default need not be. */
+/** Resolves `env:NAME`. A variable that the file names must be set; a default variable need not be. */
 export function resolveReferences(
   file: FileConfig,
   environment: Environment,
@@ -125,7 +124,7 @@ export function resolveReferences(
 ): {
   readonly references: References;
   readonly problems: readonly ConfigProblem[];
-  /** Which database is meant is known. */
+  /** The database's setting is known. */
   readonly isDatabaseKnown: boolean;
 } {
   const problems: ConfigProblem[] = [];

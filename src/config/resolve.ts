@@ -28,14 +28,14 @@ import { bindingSchema } from "./schema/platforms.ts";
 import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
 import { isTable } from "./value-tree.ts";
 
-/** What nobody set a target for comes down to this share of the window under the background threshold. */
+/** Share of the window by which the default target is below the background threshold. */
 const TARGET_BELOW_BACKGROUND = 0.2;
 
 type FileAgent = NonNullable<FileConfig["agents"]>[number];
 type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
 
 /**
- * A checked file with all defaults: an agent's value goes over `[defaults]`, which go over the built-in ones.
+ * Completes a checked file: an agent's values over `[defaults]` over the built-in defaults.
  * @param place.folder relative paths are relative to it
  * @param mcp the servers of each agent, by its place
  * @param servers those of `[llm.servers]`
@@ -51,7 +51,7 @@ export function resolveConfig(
   const { bindings: _, defaults = {}, agents: written, models, ...rest } = file;
   const { database, llm, log, telemetry, retention, terminal, daemon, http, cluster, prompts, platforms } =
     camelCased(fileSchema.parse(rest));
-  // Under the names that the file has.
+  // Under the file's names.
   const { servers: _servers, ...ofLlm } = llm;
   const agents = (written ?? [{ id: mainAgent() }]).map((agent, index) =>
     resolveAgent(agent, { defaults, folder: place.folder, mcp: mcp.get(index) ?? [] }),
@@ -83,7 +83,7 @@ export function resolveConfig(
   };
 }
 
-/** A key goes to the server that it is for, and to no other. */
+/** A key is sent only to its own server. */
 function resolveEmbeddings(
   { model, dimensions }: CamelCased<CompleteFile>["llm"]["embeddings"],
   { baseUrl, apiKey, embeddingsUrl, embeddingsKey }: References,
@@ -230,7 +230,7 @@ function resolveBindings(
     );
   return written.flatMap((binding) => {
     const complete = camelCased(bindingSchema.parse(binding));
-    // An agent that there is not is a problem of its own.
+    // A missing agent is reported as another problem.
     return agents
       .filter(({ id }) => id === complete.agent)
       .map(({ id, memory }) => {

@@ -3,7 +3,7 @@ import { fileSchema } from "./schema/file.ts";
 import { HIDDEN, type OptionText, optionTexts, secret } from "./schema/values.ts";
 import type { KeyPath } from "./value-tree.ts";
 
-/** What the schema knows about a place in the file, for messages and for the test of the shipped file. */
+/** Looks up the schema's knowledge of a place in the file, for messages and for the test of the shipped file. */
 
 function unwrap(schema: unknown): unknown {
   let inner = schema;
@@ -25,13 +25,13 @@ function schemaAt(path: KeyPath): unknown {
   return schema;
 }
 
-/** Names of the keys of a table; none where the schema has no table. */
+/** Names of a table's keys; empty if the schema has no such table. */
 export function knownKeys(path: KeyPath): string[] {
   const schema = schemaAt(path);
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** A table under a name that people choose, as of `[models."NAME"]`. */
+/** Whether people choose the table's name, as in `[models."NAME"]`. */
 export function isNamedTable(path: KeyPath): boolean {
   return schemaAt(path.slice(0, -1)) instanceof z.ZodRecord;
 }
@@ -42,13 +42,13 @@ export function expectationAt(path: KeyPath): string | null {
   return schema instanceof z.ZodType ? (schema.description ?? null) : null;
 }
 
-/** A key whose values never show, whatever stands there, and in whatever table. */
+/** A key whose values never show, in any table. */
 export function isSecretPath(path: KeyPath): boolean {
   const key = path.findLast((part) => typeof part === "string");
   return isUnderSecret(path) || (typeof key === "string" && secretKeys().has(key));
 }
 
-/** A name that people choose has no schema of its own: that of its table tells. */
+/** A name that people choose has no schema of its own: its table decides. */
 function isUnderSecret(path: KeyPath): boolean {
   return HIDDEN.has(schemaAt(path));
 }
@@ -66,12 +66,12 @@ export function secretOptions(table: KeyPath): string[] {
   return knownKeys(table).filter((key) => schemaAt([...table, key]) === secret);
 }
 
-/** A change of this option takes effect at the next start, and not in a Weir that runs. */
+/** Whether a change of this option takes effect only at the next start. */
 export function isForStart(path: KeyPath): boolean {
   return textAt(path)?.isForStart === true;
 }
 
-/** The key that switches a table on, which is off without it; undefined: it is never off, or no table. */
+/** The key that switches a table on; undefined: the table is never off, or no table. */
 export function switchOf(table: KeyPath): string | undefined {
   return knownKeys(table).find((key) => textAt([...table, key])?.isSwitch === true);
 }
@@ -81,7 +81,7 @@ function textAt(path: KeyPath): OptionText | undefined {
   return own === undefined ? undefined : optionTexts.get(own);
 }
 
-/** The default of an option, as the file would say it; undefined: it has none. */
+/** An option's default in the file's form; undefined: none. */
 export function defaultAt(path: KeyPath): unknown {
   const own = ownAt(path);
   return own instanceof z.ZodDefault ? own.def.defaultValue : undefined;
@@ -94,7 +94,7 @@ function ownAt(path: KeyPath): z.core.$ZodType | undefined {
   return around instanceof z.ZodObject && typeof key === "string" ? around.shape[key] : undefined;
 }
 
-/** Every key that is no table of options, as a path; the place in a list is 0, and a name that people choose is NAME. */
+/** Every key that is no table of options, as a path; a place in a list is 0, and a name that people choose is NAME. */
 export function leafPaths(path: KeyPath = []): KeyPath[] {
   const schema = schemaAt(path);
   if (schema instanceof z.ZodObject) return knownKeys(path).flatMap((key) => leafPaths([...path, key]));
@@ -105,7 +105,7 @@ export function leafPaths(path: KeyPath = []): KeyPath[] {
   return [path];
 }
 
-/** The last part of a dotted key is a key that Weir knows, and its value is no secret. */
+/** Whether the last part of a dotted key is a known key whose value is no secret. */
 export function isPublicKeyName(dotted: string): boolean {
   const key = dotted.split(".").at(-1) ?? "";
   return !secretKeys().has(key) && leafPaths().some((path) => path.at(-1) === key);

@@ -2,15 +2,15 @@ import { errorCode } from "../core/errors.ts";
 import { readBytes, UnreadableFileError } from "../files/read-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 
-/** A value, or why there is none. */
+/** A value, or the problem with it. */
 export type Outcome<Value> = { readonly value: Value } | { readonly problem: ConfigProblem };
 
-/** No configuration comes near it; without a bound, a wrong `--config` could eat the memory. */
+/** Far above any configuration; without a bound, a wrong `--config` could exhaust the memory. */
 const MAX_FILE_BYTES = 1_048_576;
 
 /**
- * A text file of the operator's, as UTF-8 without its byte order mark.
- * @returns null if there is no such file
+ * Reads an operator's text file, as UTF-8 without its byte order mark.
+ * @returns null: no such file
  */
 export function readTextFile(path: string, shownAs: string): Outcome<string> | null {
   let bytes: Buffer;

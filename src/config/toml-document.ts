@@ -11,16 +11,16 @@ interface Place {
   readonly column: number;
 }
 
-/** A TOML file as plain values (tables without a prototype), and where each of them stands. */
+/** A TOML file as plain values (tables without a prototype), with the place of each. */
 export interface TomlDocument {
   readonly value: Readonly<Record<string, unknown>>;
-  /** The place of a key, or of the nearest table around it that the file has. */
+  /** The place of a key, or of the nearest table around it in the file. */
   locate(path: KeyPath): Place | null;
 }
 
 /**
- * Parses TOML. The values are built here and not by the parser's own `getStaticTOMLValue`, which writes a
- * table called `__proto__` onto the prototype of all objects.
+ * Parses TOML. It builds the values itself: the parser's `getStaticTOMLValue` writes a table called `__proto__` onto
+ * the prototype of all objects.
  * @param shownAs the file's name in problems
  * @param isPublicKey whether the values of a key may be shown in an excerpt
  */
@@ -48,17 +48,17 @@ export function parseToml(
   return { value: builder };
 }
 
-/** What can be read of a broken file. */
+/** The readable part of a broken file. */
 export interface ReadableToml {
   readonly document: TomlDocument;
-  /** The text that was left out, a table each. */
+  /** The texts of the tables that were left out. */
   readonly cut: readonly string[];
 }
 
-/** Tables that are left out at most. */
+/** Most tables that are left out. */
 const MAX_CUTS = 50;
 
-/** Parses TOML, and leaves out the tables that cannot be read. @returns null: nothing is left to read */
+/** Parses TOML without the tables that cannot be read. @returns null: nothing is readable */
 export function parseReadableToml(text: string): ReadableToml | null {
   const cut: string[] = [];
   for (let lines = text.split("\n"); cut.length <= MAX_CUTS;) {
@@ -66,7 +66,7 @@ export function parseReadableToml(text: string): ReadableToml | null {
     if ("value" in parsed) return { document: parsed.value, cut };
     const [from, to] = tableAt(lines, (parsed.problem.line ?? 0) - 1);
     cut.push(lines.slice(from, to).join("\n"));
-    // Empty lines in its place: the others stand where they stood.
+    // Replaced by empty lines, so that the other lines keep their numbers.
     const left = lines.map((line, index) => (index >= from && index < to ? "" : line));
     if (left.join() === lines.join()) return null;
     lines = left;
@@ -74,10 +74,10 @@ export function parseReadableToml(text: string): ReadableToml | null {
   return null;
 }
 
-/** `[defaults]`, also unfinished; no line of a list. */
+/** `[defaults]`, also unfinished, but no line of a list. */
 const TABLE_HEAD = /^\s*\[[^,]*$/;
 
-/** The lines of the table in which one stands. @returns first and end, from 0 */
+/** The lines of the table around a line. @returns first and end, from 0 */
 function tableAt(lines: readonly string[], line: number): readonly [from: number, to: number] {
   const isHead = (text: string): boolean => TABLE_HEAD.test(text.replace(/#.*/, ""));
   const from = lines.findLastIndex((text, index) => index <= line && isHead(text));
@@ -85,7 +85,7 @@ function tableAt(lines: readonly string[], line: number): readonly [from: number
   return [Math.max(from, 0), to < 0 ? lines.length : to];
 }
 
-/** Keys and places in lists from the top of a file to a value; no setting has ten. */
+/** Longest path to a value; no real setting has ten parts. */
 const MAX_DEPTH = 100;
 
 class TooDeepError extends Error {
@@ -111,7 +111,7 @@ class DocumentBuilder implements TomlDocument {
 
   addTable(node: AST.TOMLTable): void {
     this.#place(node.resolvedKey, node);
-    // Of a list of tables, the first one.
+    // For a list of tables, the first one.
     node.resolvedKey.forEach((_, index, path) => this.#place(path.slice(0, index), node));
     if (valueAt(this.value, node.resolvedKey) === undefined) {
       setAt(this.value, node.resolvedKey, emptyTable());
@@ -157,7 +157,7 @@ function syntaxProblem(
   isPublicKey: (key: string) => boolean,
 ): ConfigProblem {
   if (!(error instanceof ParseError)) {
-    // Lists that are nested deeper than the stack end here.
+    // Lists nested deeper than the stack allows end here.
     return configProblem({ file, message: "cannot be read as TOML: it is nested too deeply or damaged" });
   }
   const lines = text.split(/\r?\n/);
@@ -172,7 +172,7 @@ function syntaxProblem(
   });
 }
 
-/** The parser quotes the character that it does not like as it is. */
+/** The parser's message contains the offending character, which may be unprintable. */
 function printable(message: string): string {
   return message.replaceAll(
     /[\p{Cc}\p{Cf}]/gu,
@@ -180,7 +180,7 @@ function printable(message: string): string {
   );
 }
 
-/** A line longer than a terminal's would wrap, and the caret would point nowhere. */
+/** Longest line of an excerpt: a longer one would wrap, and misplace the caret. */
 const LONGEST_EXCERPT = 160;
 
 function excerptOf(line: string, column: number, isPublicKey: (key: string) => boolean): string | null {
@@ -188,11 +188,11 @@ function excerptOf(line: string, column: number, isPublicKey: (key: string) => b
   return `${redactLine(line, isPublicKey).replaceAll(CONTROLS, "\uFFFD")}\n${" ".repeat(column - 1)}^`;
 }
 
-/** One for one, so that the caret still points at its place. */
+/** Replaced one for one, so that the caret still points at its place. */
 // oxlint-disable-next-line no-control-regex -- control characters are what a terminal must not get
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** What a line break cut off is reported at the start of the next line; the mistake is at the end of this one. */
+/** A mistake at a line break is reported at the start of the next line; it is at the end of this one. */
 function placeBeforeLineBreak(error: ParseError, lines: readonly string[]): Place {
   const previous = lines[error.lineNumber - 2];
   if (
@@ -205,7 +205,7 @@ function placeBeforeLineBreak(error: ParseError, lines: readonly string[]): Plac
   return { line: error.lineNumber - 1, column: previous.length + 1 };
 }
 
-/** The parser's word for the mistakes that people make most, in theirs. */
+/** The parser's message for common mistakes, in plain words. */
 function explain(message: string): string {
   if (message.startsWith("Unexpected character")) return "unexpected character (a text needs quotes)";
   if (message.startsWith("Unterminated string")) return "the closing quote of a text is missing";

@@ -1,17 +1,7 @@
-import { FEATURE_TOOLS } from "../features/declarations.ts";
+import { DESCRIBED_FEATURE_TOOLS, FEATURE_TOOLS } from "../features/declarations.ts";
 
 /** The tools of rooms below the features that read the same for each agent that has them. */
-const ROOM_TOOLS = [
-  "activate_skill",
-  "deactivate_skill",
-  "memory_recall",
-  "memory_write",
-  "note",
-  "react",
-  "read_skill_file",
-  "search_history",
-  "skip",
-] as const;
+const ROOM_TOOLS = ["memory_recall", "react", "search_history", "skip"] as const;
 
 export type RoomTool = (typeof ROOM_TOOLS)[number];
 export type PlainTool = RoomTool | (typeof FEATURE_TOOLS)[number];
@@ -20,4 +10,4 @@ export type PlainTool = RoomTool | (typeof FEATURE_TOOLS)[number];
 export const PLAIN_TOOLS: readonly PlainTool[] = [...ROOM_TOOLS, ...FEATURE_TOOLS].toSorted();
 
 /** All that come with Weir. */
-export const BUILT_IN_TOOLS: readonly string[] = [...PLAIN_TOOLS, "hand_off", "spawn_agent"];
+export const BUILT_IN_TOOLS: readonly string[] = [...PLAIN_TOOLS, "hand_off", ...DESCRIBED_FEATURE_TOOLS];

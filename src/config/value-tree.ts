@@ -1,4 +1,4 @@
-/** From the top of a file to a value: names of tables and keys, and places in lists. */
+/** The path from the top of a file to a value: names of tables and keys, and places in lists. */
 export type KeyPath = readonly (string | number)[];
 
 export type Table = Record<string, unknown>;
@@ -14,7 +14,7 @@ export function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** @returns undefined if there is nothing */
+/** @returns undefined: no value */
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;
   for (const part of path) value = child(value, part);
@@ -26,7 +26,7 @@ function child(value: unknown, part: string | number): unknown {
   return isTable(value) && Object.hasOwn(value, part) ? value[part] : undefined;
 }
 
-/** Sets a value; tables and lists that are missing on the way to it are made. */
+/** Sets a value, and creates missing tables and lists on the way to it. */
 export function setAt(root: Table, path: KeyPath, value: unknown): void {
   let container: unknown = root;
   path.forEach((part, index) => {
@@ -43,7 +43,7 @@ function put(container: unknown, part: string | number, value: unknown): void {
   else if (isTable(container)) container[part] = value;
 }
 
-/** Takes a key out of its table. In a list the place stays, empty, so that later places keep their number. */
+/** Removes a key from its table. In a list the place stays, empty, so that later places keep their number. */
 export function removeAt(root: Table, path: KeyPath): void {
   const last = path.at(-1);
   if (last === undefined) return;
@@ -52,7 +52,7 @@ export function removeAt(root: Table, path: KeyPath): void {
   else if (isTable(container)) delete container[last];
 }
 
-/** A deep copy of tables and lists; all else is shared. */
+/** A deep copy of tables and lists; other values are shared. */
 export function copyTree(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyTree);
   if (!isTable(value)) return value;

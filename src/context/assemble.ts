@@ -1,3 +1,8 @@
+/**
+ * Contexts: what a model reads in a request, and whether it fits the model's window. The room is pure: it renders,
+ * measures, trims and orders, and neither reads the store nor calls models.
+ */
+
 import type {
   Context,
   Focus,
@@ -16,12 +21,12 @@ import type { LineBefore } from "../text/line-head.ts";
 import { type Pruning, stubbedTo } from "./pruning.ts";
 import { estimateMessage, joinedTokens, type Renderer, type RenderOptions } from "./render.ts";
 
-/** The values of the dynamic part: never stored, made anew for each turn. */
+/** The part that is made again for each turn, and never stored. */
 export interface DynamicPart {
   /**
-   * Its text and what that is made of beside its own words, given the omission as it stands.
-   * @param room tokens that names and recalled passages may take; undefined: as many as they like
-   * @param due messages that stand before it and wait for the answer; default: none
+   * Its text and the sections in it, by the present omission.
+   * @param room tokens for names and recalled passages; undefined: no limit
+   * @param due number of messages before it that wait for the answer; default: none
    */
   make(
     omission: History["omission"],
@@ -30,58 +35,54 @@ export interface DynamicPart {
   ): { readonly text: string; readonly sections: readonly Section[] };
 }
 
-/** Pictures of a message that is to be answered. */
 export interface DueImages {
   /** The platform's id of the message. */
   readonly messageId: string;
   readonly images: readonly ModelImage[];
 }
 
-/** Pictures that a tool has brought. */
 export interface ResultImages {
-  /** Of the result. */
+  /** The result's. */
   readonly seq: Seq;
   readonly images: readonly ModelImage[];
 }
 
-/** All that a context is made of. */
 export interface ContextSources {
   readonly tools: readonly ToolSpec[];
   /** Identity, policy, instructions, the date: the same bytes all day. */
   readonly system: string;
-  /** What of the system prompt comes from the agent's folder. */
+  /** The system prompt's sections from the agent's folder. */
   readonly sections: readonly Section[];
-  /** Null: there was nothing to choose from. */
+  /** Null: no section could depend on it. */
   readonly focus: Focus | null;
   readonly history: History;
   readonly turn: TurnRange;
   readonly dynamic: DynamicPart;
-  /** Shown with the messages to answer, and in no later turn: so the prefix stays. */
+  /** Shown with the messages to answer, and in no later turn, so that the prefix stays. */
   readonly images: readonly DueImages[];
-  /** Shown behind this turn's results, and in no later turn. */
+  /** Shown after this turn's results, and in no later turn. */
   readonly resultImages: readonly ResultImages[];
   readonly renderer: Renderer;
-  /** Which results of tools are shown in their short form; default: all of earlier turns. */
+  /** Which tool results are shortened; default: all of earlier turns. */
   readonly pruning?: Pruning;
 }
 
-/** What is left out of a request; none of it touches the log. */
+/** Cuts of a request. None touches the log. */
 export interface Trims {
   /** Longest item of a part, in tokens. */
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
   readonly room?: number;
-  /** All results of earlier turns are shown in their short form, whatever the agent is to keep whole. */
+  /** Shortens all results of earlier turns, whatever the agent keeps whole. */
   readonly stubs?: true;
-  /** Pictures are not shown. */
   readonly withoutImages?: true;
-  /** Calls and results before here are not shown. */
+  /** Leaves out calls and results before this entry. */
   readonly callsFrom?: Seq;
 }
 
 export const NO_TRIMS: Trims = { cap: {} };
 
-/** Puts a context together, from the most to the least stable part. Pure. */
+/** Assembles a context, from the most to the least stable part. Pure. */
 export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Context {
   const { pruning } = sources;
   if (pruning === undefined || pruning.fromTokens <= 0 || trims.stubs === true)
@@ -90,7 +91,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
   return whole.tokens < pruning.fromTokens ? whole : assembleWith(sources, trims, pruning);
 }
 
-/** @param pruning null: results stay whole; undefined: those of earlier turns are short */
+/** @param pruning null: results stay whole; undefined: those of earlier turns are shortened */
 function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | null | undefined): Context {
   const { tools, system, sections, focus, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
@@ -114,7 +115,7 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   };
   const cap = (limit: number | undefined): Pick<RenderOptions, "cap"> =>
     limit === undefined ? {} : { cap: limit };
-  // By default results are short from the next turn on: these messages have been in no request's prefix before.
+  // By default results are shortened from the next turn on, since these messages have been in no request's prefix yet.
   const stubsTo = trims.stubs === true ? Infinity : stubbedTo(view.before, pruning);
   const before = render(view.before, { ...cap(trims.cap.before), stub: (entry) => entry.seq <= stubsTo });
   const due = render(view.due, cap(trims.cap.due));
@@ -128,7 +129,7 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
     segment("summaries", "summaries", turns.take(summaries.map((summary) => renderer.summary(summary)))),
     segment("history", "raw history", turns.take(before)),
     segment("due", "messages to answer", turns.take(isImageless ? due : withImages(due, sources.images))),
-    // Behind the messages to answer, so that these are in the prefix of the next turn's request.
+    // After the messages to answer, which are thus in the prefix of the next turn's request.
     segment("dynamic", "now, people, recalled", turns.take(counted([{ role: "user", text: now.text }]))),
     segment("turn", "this turn's tool calls", turns.take(isImageless ? own : withResultImages(own, sources))),
   ];
@@ -149,13 +150,13 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   };
 }
 
-/** A message and its estimate: rendered entries bring theirs, so that a long channel is not counted again. */
+/** A message with its estimate. Rendered entries bring theirs, so that a long channel is not measured again. */
 interface Counted {
   readonly message: ModelMessage;
   readonly tokens: number;
 }
 
-/** With the entry that it shows: entries that show nothing are left out, so places in the two lists differ. */
+/** With its entry: entries without a message are left out, so places in the two lists differ. */
 interface Shown extends Counted {
   readonly entry: Entry;
 }
@@ -164,7 +165,7 @@ function counted(messages: readonly ModelMessage[]): Counted[] {
   return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
 }
 
-/** Lets pieces take turns: it puts in what has to stand between them, and counts as a line what joins the message before it. */
+/** Alternates roles: inserts missing fillers, and counts a message that joins the one before it as a line. */
 class Turns {
   readonly #renderer: Renderer;
   #before: ModelMessage | null = null;
@@ -191,7 +192,7 @@ class Turns {
   }
 }
 
-/** What providers count for a picture of usual size, at most; tokens. */
+/** Most tokens that providers count for a picture of usual size. */
 const IMAGE_TOKENS = 1600;
 
 function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Counted[] {
@@ -204,7 +205,7 @@ function withImages(shown: readonly Shown[], images: readonly DueImages[]): read
   });
 }
 
-/** No server takes pictures in a result: they stand in messages behind all results of the same answer. */
+/** Servers take no pictures in a result, so these follow all results of the same answer as messages. */
 function withResultImages(
   shown: readonly Shown[],
   { resultImages, renderer }: Pick<ContextSources, "resultImages" | "renderer">,

@@ -16,17 +16,17 @@ export function capMessage(message: ModelMessage, cap: number): ModelMessage {
   return { ...message, text: capText(message.text, share + MESSAGE_OVERHEAD), calls };
 }
 
-/** Arguments stay JSON when they are cut. */
+/** Cut arguments stay JSON. */
 function capArguments(json: string, cap: number): string {
   if (estimateTokens(objectJson(json)) <= cap) return json;
   const cut = JSON.stringify({ cut: capText(json, Math.floor(cap / 2)) });
   return estimateTokens(cut) <= cap ? cut : "{}";
 }
 
-/** OpenAI's limit for the name of a function: a longer one is the model's invention. */
+/** OpenAI's limit for the name of a function: a longer name is the model's invention. */
 const LONGEST_NAME = 64;
 
-/** Behind what is too short to say more of what was cut: nobody is to take the beginning for the whole. */
+/** Marks a text that is too short for a full note of the cut, so that nobody takes it for the whole. */
 const CUT_SHORT = " […]";
 
 function shortened(text: string, length: number, size: number): string {
@@ -36,14 +36,14 @@ function shortened(text: string, length: number, size: number): string {
 
 /**
  * Cuts the middle out of a text until its estimate is at most `cap` tokens.
- * @param head what stands before it, and is cut with it
+ * @param head its beginning, which is cut with it
  */
 export function capText(body: string, cap: number, head = ""): string {
   const size = head.length + body.length;
   if (size * HEAVIEST_UNIT + 1 + MESSAGE_OVERHEAD <= cap) return head + body;
-  // More than this weighs over the cap whatever it is: so much of a text is measured, however long it is.
+  // Bounds the measured part of a long text: more exceeds the cap, whatever its characters.
   const most = Math.max(0, Math.ceil(cap / LIGHTEST_UNIT));
-  // Nothing of the middle can be left. Joined, all of a paste would be copied, for each cap that is tried.
+  // The middle is lost anyway: joining the whole of a long paste would copy it for each tried cap.
   const isLong = body.length > 2 * (most + 1);
   const text = head + (isLong ? body.slice(0, most + 1) + body.slice(-(most + 1)) : body);
   let length = Math.min(size, most);

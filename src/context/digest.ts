@@ -9,23 +9,22 @@ import { displayName, sliceWhole } from "../text/text.ts";
 import type { TimeFormat } from "../text/time.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
-/** A summary's text that was made without a model. */
+/** A summary's text made without a model. */
 export interface Digest {
   readonly text: string;
-  /** Estimated. */
   readonly tokens: number;
 }
 
-/** What stands round the lines of a digest; the templates in `prompts/` have the words. */
+/** The text around the lines of a digest; its words are in the templates of `prompts/`. */
 export interface DigestFrame {
   /** Messages, calls and results that are not deleted. */
   readonly count: number;
-  /** Who said something, the most talkative first, at most twelve. */
+  /** The speakers, the most talkative first, at most twelve. */
   readonly people: readonly string[];
-  /** When the first and the last entry were said, in the agent's time zone; "" where there is none. */
+  /** The times of the first and the last entry, in the agent's time zone; "": none. */
   readonly fromTime: string;
   readonly toTime: string;
-  /** "" where nothing is worth a line. */
+  /** "": nothing is worth a line. */
   readonly lines: string;
 }
 
@@ -36,21 +35,20 @@ export interface DigestOptions {
   readonly agentName: string;
   /** Another agent that spoke in the same channel; default: its id. */
   readonly nameOf?: (agent: AgentId) => string;
-  /** What is asked: what has to do with it goes before other things. */
+  /** The question: related sentences come first. */
   readonly focus?: string;
 }
 
-/** Entries that are put into lines in one slice. */
+/** Entries that become lines in one slice. */
 const SLICE_ENTRIES = 500;
-/** More names than this say nothing about who took part. */
 const MOST_PEOPLE = 12;
 
 /**
- * The deterministic digest of a range: the sentences that matter, word for word, with who said them and when.
- * Deleted entries and those whose text is no longer kept, and the passages and memories that a tool result quotes, contribute nothing; of an edited text only
- * the newest form does.
+ * The deterministic digest of a range: its important sentences, word for word, with authors and times. Deleted and
+ * expired entries contribute nothing, and neither do passages and memories that a tool result quotes. Edited texts
+ * contribute their newest form only.
  * @param entries by seq
- * @returns never more than `maxTokens`; the frame alone where nothing is worth a line
+ * @returns never more than `maxTokens`; the frame alone if nothing is worth a line
  */
 export function* digestEntries(
   entries: readonly Entry[],
@@ -58,7 +56,7 @@ export function* digestEntries(
   { maxTokens, frame, agentName, nameOf = (agent) => agent, focus }: DigestOptions,
 ): Slices<Digest> {
   const left = entries.filter(({ deleted, expired }) => !deleted && expired !== true);
-  // When something was deleted is no secret: a range of deleted entries still has its time.
+  // The time of a deleted entry is no secret: a range of deleted entries still shows its time.
   const times = (left.length > 0 ? left : entries).map(({ at }) => at.getTime()).toSorted((a, b) => a - b);
   const [first] = times;
   const last = times.at(-1);
@@ -81,9 +79,8 @@ export function* digestEntries(
 }
 
 /**
- * The digest of summaries, for a merge: their weightiest sentences, each with its author and time where the summary
- * names them.
- * @returns never more than `maxTokens`; "" only where every text is
+ * The digest of summaries, for a merge: their most important sentences, with author and time if the summary names them.
+ * @returns never more than `maxTokens`; "" only if all texts are
  */
 export function* digestTexts(
   texts: readonly string[],
@@ -94,7 +91,7 @@ export function* digestTexts(
   return digest.text === "" ? capped(texts.join("\n").trim(), maxTokens) : digest;
 }
 
-/** The most talkative people first; of equals the one who spoke first. */
+/** The most talkative people first; of equals, the first speaker. */
 function peopleOf(entries: readonly Entry[]): string[] {
   const counts = new Map<string, number>();
   for (const entry of entries) {
@@ -110,7 +107,7 @@ function isEdit(entry: Entry): entry is NoticeEntry & { edits: NonNullable<Notic
   return entry.kind === "notice" && entry.edits !== null;
 }
 
-/** The entries whose text somebody has replaced later in the range: messages, and earlier edits of the same message. */
+/** The entries whose texts were replaced later in the range: messages, and earlier edits of the same message. */
 function newestEdits(entries: readonly Entry[]): Set<Seq> {
   const replaced = new Set<Seq>();
   const newest = new Map<Seq, Seq>();
@@ -138,20 +135,20 @@ function linesOf(
     case "assistant":
       return [line(authorOf(entry), entry.text)];
     case "tool_call":
-      // What another agent called is that agent's business.
+      // Another agent's calls are left out.
       return entry.agent === undefined ? [line(authorOf(entry), entry.text)] : [];
     case "tool_result":
-      // What it quotes is in the log, or a memory: copied here, a later deletion would not reach it.
+      // Without its quotations, which are in the log or a memory: a later deletion could not reach a copy here.
       return entry.agent === undefined ? [line(entry.tool, entry.text)] : [];
     case "notice":
       return entry.edits === null ? [] : [line(entry.edits.author, entry.text)];
   }
 }
 
-/** `[2026-11-21 14:05] NAME: text`, as digests have it. */
+/** `[2026-11-21 14:05] NAME: text`, a digest's line. */
 const SPOKEN = /^\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] (.{1,80}?): (.*)$/u;
 
-/** A line of a summary; what does not look spoken has neither author nor time. */
+/** Parses a line of a summary; a line in another form has neither author nor time. */
 function parseLine(line: string): SpokenLine {
   const [, time, author, text] = SPOKEN.exec(line) ?? [];
   return time === undefined || author === undefined || text === undefined
@@ -159,10 +156,10 @@ function parseLine(line: string): SpokenLine {
     : { time, author, text };
 }
 
-/** Characters that are weighed, over all lines: what is more would take seconds, and a deletion makes its channel wait. */
+/** Most characters that are ranked, over all lines. More would take seconds, while a deletion makes its channel wait. */
 const MOST_CHARACTERS = 400_000;
 
-/** Of lines that are too much together, the beginnings and the ends of the long ones. */
+/** Cuts the middle out of long lines if all lines together are too long. */
 function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
   const all = lines.reduce((sum, { text }) => sum + text.length, 0);
   const share = Math.floor(MOST_CHARACTERS / Math.max(1, lines.length));
@@ -175,7 +172,7 @@ function bounded(lines: readonly SpokenLine[]): readonly SpokenLine[] {
   });
 }
 
-/** Takes fewer characters of the lines until all of it fits. */
+/** Takes fewer characters of the lines until the digest fits. */
 function* shrink(
   all: readonly SpokenLine[],
   maxTokens: number,
@@ -195,24 +192,21 @@ function* shrink(
     const text = frame(digest);
     const tokens = estimateTokens(text);
     if (tokens <= maxTokens) return { text, tokens };
-    // The frame's share does not shrink: only what the lines have too much of counts.
+    // The frame does not shrink, so only the lines' excess counts.
     length = Math.floor(Math.min(length, digest.length) * Math.min(0.95, room / estimateTokens(digest)));
   }
   return capped(frame(""), maxTokens);
 }
 
-/** About as many characters of these lines as fit, to begin with. */
+/** First guess of how many characters of these lines fit. */
 function startLength(lines: readonly SpokenLine[], room: number): number {
   const all = lines.map(({ time, author, text }) => `[${time}] ${author}: ${text}`).join("\n");
   const tokens = estimateTokens(all);
-  // What is dense (links, numbers) is also what a digest takes.
+  // An estimate by average density; dense text (links, numbers) is what a digest prefers.
   return tokens <= room ? all.length : Math.floor((all.length * room) / tokens);
 }
 
-/**
- * Escapes what looks like Weir's labels, but for the head of a line, which is ours. It is done last: two sentences
- * that were apart may make a label together.
- */
+/** Escapes Weir's labels in a digest, except for the heads of its own lines. Last, since two joined sentences may form a label. */
 function escapeDigest(digest: string): string {
   const escaped = digest.split("\n").map((line) => {
     const head = /^\[\d{4}-\d\d-\d\d \d\d:\d\d\] /.exec(line)?.[0] ?? "";

@@ -7,33 +7,36 @@ import { keepTokens, lastCoverable } from "./keep.ts";
 import { type Budget, partAt, tokenBudgetAt } from "./usage.ts";
 
 /**
- * Emergency: makes a request fit the window at once and without a model. It changes the view, never the log.
- * Pure: it says what to omit, and the channel's actor makes that durable before the request is sent.
+ * A request that fits the window at once and without a model. The view changes, never the log. The omission is only
+ * proposed: the channel's actor makes it durable before the request is sent.
  */
 export interface Fit {
   readonly context: Context;
   /** The history as the context shows it. */
   readonly history: History;
-  /** Up to where entries leave the view now; null: nothing does. */
+  /** The last entry to omit now; null: none. */
   readonly omitTo: Seq | null;
-  /** Estimated tokens of the request before anything was trimmed. */
+  /** Estimated tokens of the request before any trim. */
   readonly tokensBefore: number;
-  /** Even with every item at its shortest, the request is over the usable window. */
+  /** The request exceeds the usable window even with every item at its shortest. */
   readonly overflows: boolean;
 }
 
-/** Share of the raw entries that one omission takes at least. */
+/** Smallest share of the raw entries that one omission takes. */
 const OMIT_SHARE = 0.5;
-/** Share of the usable window that names and recalled passages may take. */
+/** Share of the usable window for names and recalled passages. */
 const ROOM_SHARE = 0.25;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
-/** Fits a context into the budget: no pictures and only short results of earlier turns, then the omission, then caps, then a second omission that spares nothing settled. */
+/**
+ * Fits a context into the budget. In order: without pictures and with short results of earlier turns; an omission;
+ * caps; a second omission of all settled entries. Pure.
+ */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const emergency = tokenBudgetAt(budget, budget.emergencyThreshold);
   const { history } = sources;
-  // A recall that took more would itself drive messages out of the view.
+  // Recall must not displace messages from the view.
   const trims: Trims = { ...NO_TRIMS, room: Math.floor(partAt(budget, ROOM_SHARE)) };
   const plain = assemble(sources, trims);
   const tokensBefore = plain.tokens;
@@ -60,13 +63,13 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   };
   const fit = attempt(planOmission(sources, budget, imageless.tokens));
   if (fit.context.tokens <= limit) return fit;
-  // Many short messages do not get shorter by caps: what is settled goes, the newest of it too.
+  // Caps do not shorten many short messages: omits all settled entries, even the newest.
   return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, imageless.tokens));
 }
 
 /**
- * The oldest half of the raw entries, and more until the projected usage is at or under the target, in whole groups;
- * never the newest messages that must be kept, nor anything that still waits for its turn.
+ * Plans an omission: the oldest half of the raw entries, and more until the projected usage reaches the target, in
+ * whole groups. It spares the newest messages that must be kept, and all that wait for their turn.
  */
 export function planOmission(sources: ContextSources, budget: Budget, tokens: number): Seq | null {
   const { history, turn, renderer } = sources;
@@ -90,12 +93,12 @@ export function planOmission(sources: ContextSources, budget: Budget, tokens: nu
   return choice;
 }
 
-/** By how much a line's head may grow when the line before it leaves the view, in estimated tokens. */
+/** Most estimated tokens by which a line's head grows when the line before it leaves the view. */
 const HEAD_GROWTH_TOKENS = 16;
-/** The line that stands before an assistant's message where nothing else does, in estimated tokens. */
+/** Estimated tokens of the line before an assistant's message that would otherwise be the first. */
 const OPENING_TOKENS = 24;
 
-/** What a first omission adds to the request: its marker. */
+/** Estimated tokens that the marker of a first omission adds. */
 function markerTokens({ history, dynamic }: ContextSources): number {
   const [first] = history.entries;
   if (history.omission !== null || first === undefined) return 0;
@@ -106,7 +109,7 @@ function markerTokens({ history, dynamic }: ContextSources): number {
   return estimateTokens(dynamic.make(marked, 0).text) - estimateTokens(dynamic.make(null, 0).text);
 }
 
-/** The last entry before the newest ones that are kept, and before the oldest that still waits. */
+/** The last entry before the newest kept ones, and before the oldest waiting one. */
 function lastOmittable(sources: ContextSources, budget: Budget): Seq {
   const { history, turn, renderer } = sources;
   const last = lastCoverable(history.entries, {
@@ -122,9 +125,9 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
 }
 
 /**
- * Caps each item left: first what is oldest, then what was recalled, then this turn's tool results, last the messages
- * to answer. If that is not enough, the oldest calls go with their results: those of this turn, and of the last one
- * where it still ran when this one's first message came.
+ * Caps each remaining item: first the oldest, then recalled passages, then this turn's tool results, last the messages
+ * to answer. If that is not enough, the oldest calls are left out with their results: those of this turn, and of the
+ * last one if it still ran when this turn's first message arrived.
  */
 function capItems(sources: ContextSources, start: Trims, limit: number): Context {
   const capped = (part: keyof Trims["cap"]) => (trims: Trims, cap: number) => ({
@@ -143,7 +146,7 @@ function capItems(sources: ContextSources, start: Trims, limit: number): Context
     if (context.tokens <= limit) return context;
     let low = step.shortest;
     let high = limit;
-    // The largest that fits; the shortest where none does.
+    // The largest size that fits; if none does, the shortest.
     while (low + 8 < high) {
       const middle = Math.floor((low + high) / 2);
       if (assemble(sources, step.with(trims, middle)).tokens <= limit) low = middle;

@@ -4,8 +4,8 @@ import type { Seq } from "../core/ids.ts";
 import { type Budget, partAt } from "./usage.ts";
 
 /**
- * What the newest messages may keep: what is kept is the floor of every request behind a cut, and paid for with each: so it
- * does not grow with a large window. In a small one a share would be next to nothing.
+ * Room for the newest messages. Every request after a cut contains and pays for them, so it does not grow with a large
+ * window. In a small window, a share alone would be almost nothing.
  */
 const KEEP_SHARE = 0.1;
 const KEEP_LEAST = 1000;
@@ -18,11 +18,11 @@ export function keepTokens(budget: Budget): number {
   return Math.max(share, Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
 }
 
-/** What must stay in the view, whoever wants it gone. */
+/** The entries that must stay in the view. */
 export interface Keep {
-  /** First entry that is not up for choice: it waits for a turn, or belongs to the one that runs. */
+  /** First entry that always stays: it waits for a turn, or belongs to the running one. */
   readonly firstKept: Seq;
-  /** So many of the newest counted entries before `firstKept` stay, as far as `maxTokens` allows. */
+  /** Number of newest counted entries before `firstKept` that stay, if `maxTokens` allows. */
   readonly keepMessages: number;
   /** Estimated tokens, see {@link keepTokens}. */
   readonly maxTokens: number;
@@ -31,9 +31,9 @@ export interface Keep {
 }
 
 /**
- * The last seq that may leave the view, by a summary or by an omission.
+ * The last seq that may leave the view, by a summary or an omission.
  * @param entries the raw entries, by seq
- * @returns a seq before the first raw one where nothing may leave; not every seq up to it is a legal cut
+ * @returns a seq before the first raw one if none may leave; not every seq up to it is a legal cut
  */
 export function lastCoverable(entries: readonly Entry[], keep: Keep): Seq {
   let kept = 0;

@@ -1,26 +1,26 @@
 import type { Entry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
 
-/** Which results of tools of earlier turns a request shows in their short form. */
+/** Which tool results of earlier turns a request shortens. */
 export interface Pruning {
-  /** Turns before the running one whose results stay whole. A turn counts that has left anything in the view, be it without calls. */
+  /** Turns before the running one whose results stay whole. Every turn with an entry in the view counts, even without calls. */
   readonly wholeTurns: number;
-  /** Results of so many turns become short at once. */
+  /** Number of turns whose results are shortened at once. */
   readonly stepTurns: number;
-  /** Estimated tokens of the whole request below which all stay whole. */
+  /** Estimated tokens of the whole request below which all results stay whole. */
   readonly fromTokens: number;
 }
 
 /**
- * The last entry whose result is shown in its short form. It moves in steps, over whole turns: each move changes the bytes of
- * what a provider has cached. Pure: it follows from the entries alone.
- * @param entries of earlier turns, in the order in which they are shown
- * @param pruning null: all stay whole; undefined: none does
+ * The last entry whose result is shortened. It moves in steps of whole turns, since each move changes a prefix that the
+ * provider has cached. Pure: it depends on the entries alone.
+ * @param entries of earlier turns, in the order of the view
+ * @param pruning null: all results stay whole; undefined: none does
  */
 export function stubbedTo(entries: readonly Entry[], pruning: Pruning | null | undefined): Seq {
   if (pruning === null) return 0;
   if (pruning === undefined || pruning.wholeTurns === 0) return Infinity;
-  // A turn is known by the last message that it answers.
+  // A turn is identified by the last message that it answers.
   const last = new Map<Seq, Seq>();
   for (const entry of entries)
     if (entry.kind !== "user" && entry.after !== null) last.set(entry.after, entry.seq);

@@ -22,58 +22,56 @@ import { counted, displayName } from "../text/text.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
 import { estimateTokens, LINE_BREAK_TOKENS, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
-/** The texts that entries need besides their own; the templates in `prompts/` have them. */
+/** Texts for entries besides their own, from the templates in `prompts/`. */
 export interface EntryTexts {
   editNote(values: { author: string; original: string; text: string }): string;
-  /** @param values.from, values.to the times between which something was not heard */
+  /** @param values.from, values.to the limits of the time in which messages were missed */
   absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
   deleted(): string;
-  /** What a user says first, where an assistant would. */
+  /** A user's first line before an assistant's. */
   opening(): string;
-  /** What an assistant says of a turn that ended behind its calls. */
+  /** An assistant's line for a turn that ended after its calls. */
   closing(): string;
-  /** What stands before the pictures of a tool's result. @param values.call which of the `calls` made at once, from 1 */
+  /** The text before the pictures of a tool's result. @param values.call its place among the `calls` made at once, from 1 */
   resultImages(values: { tool: string; count: number; call: number; calls: number }): string;
 }
 
-/** An entry as the model reads it. */
 export interface Rendered {
   readonly entry: Entry;
-  /** Null: the model is not shown it. */
+  /** Null: the model does not see it. */
   readonly message: ModelMessage | null;
   readonly tokens: number;
-  /** What the head of the next line depends on. */
+  /** The parts of this line on which the next head depends. */
   readonly line: LineBefore | null;
 }
 
-/** What a person said, as its line has it. */
+/** A person's message as a line. */
 interface Said {
   readonly minute: string;
-  /** Who said it: the same name may be another person's. Null: nobody, it is work of Weir's own. */
+  /** Identifies the speaker, since people may share a name. Null: Weir's own work. */
   readonly speaker: string | null;
   /** The entry's own text, escaped. */
   readonly body: string;
   readonly form: HeadForm;
   readonly head: string;
-  /** Of head and body. */
+  /** Of head and body together. */
   readonly tokens: number;
 }
 
-/** A message that stands for no entry. */
+/** A message without an entry. */
 interface RenderedText {
   readonly message: ModelMessage;
   readonly tokens: number;
 }
 
-/** How much of an entry is shown. */
 export interface RenderOptions {
   /** Longest text, in tokens; undefined: all of it. */
   readonly cap?: number;
-  /** An old tool result in its short form. */
+  /** An old tool result is shortened. */
   readonly stub?: boolean;
 }
 
-/** Whose requests a renderer is for: what other agents said is a line with their name, and what they called is not shown. */
+/** The agent whose requests a renderer makes: other agents' answers are lines with their names, and their calls are left out. */
 export interface Perspective {
   /** Null: the channel's own agent. */
   readonly self: AgentId | null;
@@ -86,8 +84,8 @@ const OF_CHANNEL: Perspective = { self: null, nameOf: (agent) => agent ?? "you" 
 const STUB_SIZE: StubSize = { stubOver: 400, stubLength: 200 };
 
 /**
- * Renders entries, each once: neither an entry nor the line before it changes while both are in the view, so its bytes do not
- * either, and the prefix of the request stays what the provider has cached.
+ * Renders entries, each once. While an entry and the line before it are in the view, neither changes, so its bytes stay
+ * the same, and the request's prefix stays in the provider's cache.
  */
 export class Renderer {
   readonly #time: TimeFormat;
@@ -95,10 +93,10 @@ export class Renderer {
   readonly #stub: StubSize;
   readonly #as: Perspective;
   readonly #whole = new WeakMap<Entry, Omit<Rendered, "line">>();
-  /** Head and text apart: together they would be a copy of the entry's text. */
+  /** Head and body apart: joined, they would be a copy of the entry's text. */
   readonly #said = new WeakMap<Entry, Said>();
   readonly #toolTokens = new WeakMap<readonly ToolSpec[], number>();
-  /** A summary stays for many turns, and is counted once. */
+  /** A summary stays for many turns, and is measured once. */
   readonly #summaries = new WeakMap<Summary, RenderedText>();
   #system: RenderedText | null = null;
   readonly #fillers: Partial<Record<"opening" | "closing", RenderedText>> = {};
@@ -110,7 +108,7 @@ export class Renderer {
     this.#as = as;
   }
 
-  /** @param before the line before it in the same request; null: it is the first */
+  /** @param before the line before it in the same request; null: none */
   render(entry: Entry, options: RenderOptions = {}, before: LineBefore | null = null): Rendered {
     const whole = this.#renderWhole(entry, before);
     const isStub = options.stub === true && entry.kind === "tool_result";
@@ -128,7 +126,7 @@ export class Renderer {
     return { entry, message, tokens: estimateMessage(message), line: whole.line };
   }
 
-  /** Estimated tokens of each of these entries, as a request shows them all with old tool results in their short form. */
+  /** Estimated tokens of each of these entries, in a request with all of them and with old tool results shortened. */
   stubTokens(entries: readonly Entry[]): (entry: Entry) => number {
     let tokens: Map<Entry, number> | null = null;
     const count = (): Map<Entry, number> => {
@@ -145,7 +143,7 @@ export class Renderer {
     return (entry) => (tokens ??= count()).get(entry) ?? 0;
   }
 
-  /** The system prompt as a message; it is the same for request after request, and counted once. */
+  /** The system prompt as a message. It is the same for many requests, and measured once. */
   system(text: string): RenderedText {
     if (this.#system?.message.text === text) return this.#system;
     const message: ModelMessage = { role: "system", text };
@@ -153,7 +151,7 @@ export class Renderer {
     return this.#system;
   }
 
-  /** `[Compaction Summary]: (2026-05-01 10:00 – 05-03 18:20, 120 messages) …`; the static prompt says what that is. */
+  /** `[Compaction Summary]: (2026-05-01 10:00 – 05-03 18:20, 120 messages) …`, which the static prompt explains. */
   summary(summary: Summary): RenderedText {
     const known = this.#summaries.get(summary);
     if (known !== undefined) return known;
@@ -164,7 +162,7 @@ export class Renderer {
     return made;
   }
 
-  /** What stands where a role's turn would be missing. */
+  /** Fills in for a missing turn of a role. */
   filler(kind: "opening" | "closing"): RenderedText {
     const known = this.#fillers[kind];
     if (known !== undefined) return known;
@@ -175,12 +173,12 @@ export class Renderer {
     return (this.#fillers[kind] = { message, tokens: estimateMessage(message) });
   }
 
-  /** What a model reads before the pictures of a result. */
+  /** The text before the pictures of a result. */
   imagesText(values: Parameters<EntryTexts["resultImages"]>[0]): string {
     return this.#texts.resultImages(values);
   }
 
-  /** Estimated tokens of the tools, counted once. */
+  /** Estimated tokens of the tools, measured once. */
   toolTokens(tools: readonly ToolSpec[]): number {
     if (tools.length === 0) return 0;
     const known = this.#toolTokens.get(tools);
@@ -190,12 +188,12 @@ export class Renderer {
     return tokens;
   }
 
-  /** `[2026-11-21 14:05] NAME: text`, the form of what a person said where it stands alone. */
+  /** `[2026-11-21 14:05] NAME: text`: a person's message as a single line. */
   line(at: Date, author: string, text: string): string {
     return lineHead("dated", this.#time.minute(at), `${displayName(author)}: `) + escapeLabels(text);
   }
 
-  /** The head of such a line behind another one: it says only what that one does not. @param before null: there is none */
+  /** The head of such a line after another line, reduced to what differs. @param before null: there is no line before */
   lineHeadBehind(at: Date, author: string, before: Date | null): string {
     const minute = this.#time.minute(at);
     const line = before === null ? null : { minute: this.#time.minute(before), speaker: null };
@@ -203,8 +201,8 @@ export class Renderer {
   }
 
   /**
-   * `[2026-11-21] NAME (event of 2026-12-03): statement`, the form of everything that is remembered; with the days where it does
-   * not name them.
+   * `[2026-11-21] NAME (event of 2026-12-03): statement`: the form of a memory, with its days if the statement does not
+   * name them.
    */
   memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
     const isNamed = refers === undefined || statement.includes(refers.from);
@@ -216,15 +214,15 @@ export class Renderer {
     return `${head}: ${escapeLabels(statement)}`;
   }
 
-  /** Who said a quoted line, as these requests name them. */
+  /** The author of a quoted line, under the name in these requests. */
   authorOf({ author, agent }: Pick<EntryReference, "author" | "agent">): string {
-    // Nobody else has that name.
+    // No other speaker has such a name.
     if (agent === undefined && author !== "you") return author;
     const by = agent ?? null;
     return by === this.#as.self ? "you" : this.#as.nameOf(by);
   }
 
-  /** Something that another agent wrote. */
+  /** Whether another agent wrote it. */
   #isForeign(entry: Entry): entry is AssistantEntry | ToolCallEntry | ToolResultEntry {
     if (!("turnId" in entry)) return false;
     const { agent = null }: { agent?: AgentId | null } = entry;
@@ -280,7 +278,7 @@ export class Renderer {
   #message(entry: Exclude<Entry, UserEntry>): ModelMessage | null {
     switch (entry.kind) {
       case "assistant":
-        // A request shows no message without a word.
+        // A request shows no empty message.
         return entry.text.trim() === "" ? null : { role: "assistant", text: entry.text, calls: [] };
       case "tool_call":
         return { role: "assistant", text: entry.text, calls: entry.calls };
@@ -291,7 +289,7 @@ export class Renderer {
     }
   }
 
-  /** Failures that a person was told of are not the agent's words; an edit, or what was not heard, is news that it must read. */
+  /** Notices of failures are not the agent's words, and are left out. The model reads notices of edits and missed messages. */
   #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
     if (entry.absence !== undefined)
       return { role: "user", text: absenceText(entry.absence, this.#time, this.#texts) };
@@ -305,7 +303,7 @@ export class Renderer {
     return { role: "user", text: this.#texts.editNote(values).trim() };
   }
 
-  /** What a model reads of the result of a call. */
+  /** A tool result as a model reads it. */
   toolText({
     text,
     deleted,
@@ -328,20 +326,19 @@ export class Renderer {
 }
 
 const SUMMARY_LABEL = "[Compaction Summary]:";
-/** The longest label of a summary as a message has it, in estimated tokens. */
+/** Most estimated tokens of a summary's label within a message. */
 export const SUMMARY_LABEL_TOKENS = 40;
 
-/** What stands before a summary that a model is shown. */
 export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string {
   return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
 }
 
-/** A summary may quote lines with their heads; quoted so, none of them is read as a new message after the summary. */
+/** Marks quoted lines with heads in a summary, so that none reads as a new message after it. */
 export function withQuotedLines(text: string): string {
   return text.replaceAll("\n[", "\n> [");
 }
 
-/** `(2026-05-01 10:00 – 05-03 18:20, 120 messages)`; of the end stands what differs from the beginning. */
+/** `(2026-05-01 10:00 – 05-03 18:20, 120 messages)`; the end shows only what differs from the beginning. */
 export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: SummarySpan): string {
   const [first, last] = [time.minute(firstAt), time.minute(lastAt)];
   const isSame = (length: number): boolean => first.slice(0, length) === last.slice(0, length);
@@ -350,7 +347,7 @@ export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: Summar
   return `(${times}, ${counted(messages, "message")})`;
 }
 
-/** What was not heard, in words. */
+/** A notice of missed messages. */
 export function absenceText(
   { kind, from, to }: Absence,
   time: Pick<TimeFormat, "minute">,
@@ -369,7 +366,7 @@ export function estimateMessage(message: ModelMessage): number {
   return tokens;
 }
 
-/** Estimated tokens of a message that joins the one before it: a line break stands for the role and the marks round it. */
+/** Estimated tokens of a message that joins the one before it: a line break replaces the role and its marks. */
 export function joinedTokens(tokens: number): number {
   return tokens - MESSAGE_OVERHEAD + LINE_BREAK_TOKENS;
 }

@@ -4,9 +4,9 @@ import type { Context, Pressure } from "../core/context.ts";
 import type { History } from "../core/history.ts";
 import { SUMMARY_LABEL_TOKENS } from "./render.ts";
 
-/** What a model's window leaves for a request, and where the tiers begin. */
+/** The room for a request in a model's window, and the tiers' thresholds. */
 export interface Budget {
-  /** Tokens that the model's window holds. */
+  /** Tokens of the model's window. */
   readonly window: number;
   /** Tokens kept free for the answer: max_output_tokens + generation_reserve. */
   readonly reserve: number;
@@ -15,16 +15,16 @@ export interface Budget {
   readonly emergencyThreshold: number;
   /** Usage at which a cut or an omission stops. */
   readonly target: number;
-  /** Newest messages that an omission leaves, as far as the room for them allows. */
+  /** Newest messages that an omission leaves, if there is room for them. */
   readonly keepMessages: number;
-  /** What the estimates of this channel's requests are worth in the model's own tokens. */
+  /** Converts the estimates of this channel's requests into the model's own tokens. */
   readonly calibration: Calibration;
 }
 
-/** Shorter summaries say nothing, in estimated tokens. */
+/** Fewest estimated tokens of a useful summary. */
 const MIN_SUMMARY_CAP = 64;
 
-/** Tokens of the window that a request may use, as the model counts them. */
+/** Tokens of the window that a request may use, in the model's count. */
 export function usableTokens(budget: Budget): number {
   return Math.max(1, budget.window - budget.reserve);
 }
@@ -39,7 +39,7 @@ export function partAt(budget: Budget, share: number): number {
   return (share * usableTokens(budget)) / budget.calibration.factor;
 }
 
-/** Raw text for which a summary is written ahead: a share of the usable window, and no more tokens than one summary tells well. */
+/** Raw text for which a summary is written ahead: a share of the usable window, up to the length that one summary covers well. */
 const STRETCH_SHARE = 0.2;
 const LONGEST_STRETCH = 6000;
 /** The smallest part of a stretch that is worth a summary of its own: 15 % of the usable window. */
@@ -50,12 +50,12 @@ export function stretchTokens(budget: Budget): number {
   return Math.min(partAt(budget, STRETCH_SHARE), LONGEST_STRETCH);
 }
 
-/** Estimated tokens of raw text that a summary covers at least, unless it must be one. */
+/** Fewest estimated tokens of raw text for an optional summary. */
 export function leastOfLeaf(budget: Budget): number {
   return stretchTokens(budget) * LEAST_OF_STRETCH;
 }
 
-/** What a request tells of the omitted range until a summary does: a share of the usable window, within bounds. */
+/** Length of an extract of the omitted range: a share of the usable window, within bounds. */
 const EXTRACT_SHARE = 0.05;
 const EXTRACT_TOKENS = { least: 100, most: 1500 } as const;
 
@@ -65,15 +65,15 @@ export function extractTokens(budget: Budget): number {
   return Math.min(Math.max(tokens, EXTRACT_TOKENS.least), EXTRACT_TOKENS.most);
 }
 
-/** Estimated tokens that all live summaries may take, with their labels. */
+/** Room for all live summaries with their labels, in estimated tokens. */
 export function summaryRoom(budget: Budget): number {
   const shortest = MAX_LIVE_SUMMARIES * (MIN_SUMMARY_CAP + SUMMARY_LABEL_TOKENS);
   return Math.max(shortest, Math.floor(partAt(budget, SUMMARIES_SHARE)));
 }
 
 /**
- * Estimated tokens that the text of one summary of this level may have.
- * @param left what the other summaries leave of {@link summaryRoom}
+ * Limit for the text of one summary of this level, in estimated tokens.
+ * @param left the room that the other summaries leave of {@link summaryRoom}
  */
 export function summaryCap(budget: Budget, level: number, left = Infinity): number {
   const { share = 0, full = 1 } = LEVELS[level] ?? {};
@@ -82,15 +82,15 @@ export function summaryCap(budget: Budget, level: number, left = Infinity): numb
 }
 
 /**
- * Real tokens of the whole request over the usable window, as it would be without any omission: judged after it, an
- * omission would hide its own cause, and nothing would ever be summarised.
+ * Share of the usable window that the whole request would take without an omission. Measured with it, an omission would
+ * hide its own cause, and the range would never be summarised.
  */
 export function usageOf(context: Context, history: History, budget: Budget): number {
   const estimated = context.tokens + (history.omission?.tokens ?? 0);
   return realTokens(estimated, budget.calibration) / usableTokens(budget);
 }
 
-/** How near the next tier is, in a word. */
+/** The nearness of the next tier, as a word. */
 export function pressureOf(usage: number, budget: Budget): Pressure {
   if (usage >= budget.emergencyThreshold) return "critical";
   if (usage >= budget.backgroundThreshold) return "high";

@@ -20,16 +20,16 @@ export interface ReportedUsage extends Anchor {
 export interface Calibration {
   /** Real tokens per estimated token of this model, > 0. */
   readonly factor: number;
-  /** The channel's last request that this model's provider counted; null: there is no such request. */
+  /** The channel's last request with a count from this model's provider; null: none. */
   readonly anchor: Anchor | null;
 }
 
-/** Nothing was reported yet: estimates are taken as they are. */
+/** Without a report, estimates count unchanged. */
 export const UNCALIBRATED: Calibration = { factor: 1, anchor: null };
 
-/** No estimate is believed to be more than twice too high. */
+/** Estimates are assumed to be at most twice too high. */
 export const MIN_FACTOR = 0.5;
-/** No estimate is believed to be short by more. */
+/** Estimates are assumed to be at most four times too low. */
 export const MAX_FACTOR = 4;
 /** Share of the difference by which the factor falls at one report. */
 const FALL = 0.04;
@@ -45,8 +45,8 @@ export function isTelling({ estimated, reported }: Anchor): boolean {
 }
 
 /**
- * A model's factor after one more report. It rises at once, for an under-estimate no longer fits the window, and falls
- * slowly, for the next channel may speak another language.
+ * A model's factor after one more report. It rises at once, since an under-estimate no longer fits the window, and
+ * falls slowly, since the next channel may use another language.
  */
 export function nextFactor(factor: number, anchor: Anchor): number {
   if (!isTelling(anchor)) return factor;

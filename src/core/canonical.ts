@@ -1,9 +1,9 @@
 import type { ModelImage, ModelMessage } from "./context.ts";
 
 /*
- * The one form in which requests are sent, since chat templates of many models refuse every other: the system text first and
- * once, then user and assistant strictly in turns, from a user's message to a user's message or results. It stands in `core`, for
- * turns, subagents and summarisers all send it, and what speaks to servers writes it in the way that each of them takes.
+ * The one form of requests, since chat templates of many models refuse every other: the system text first and once,
+ * then user and assistant strictly in turns, from a user's message to a user's message or results. Turns, features and
+ * summarisers all send it, and each wire converts it for its servers.
  */
 
 /** A position in a canonical request: the message, and the number of UTF-16 units of its text before the position. */
@@ -14,11 +14,11 @@ export interface Place {
 
 export interface Canonical {
   readonly messages: readonly ModelMessage[];
-  /** Of each piece; null: it says nothing, and is left out. */
+  /** By piece; null: the piece is empty and left out. */
   readonly places: readonly (Place | null)[];
 }
 
-/** The end of the part of a request that stays the same: all messages before this index, and this many UTF-16 units of its text. */
+/** The end of the stable part of a request: all messages before this index, and this many UTF-16 units of its text. */
 export interface TextEnd {
   readonly message: number;
   readonly length: number;
@@ -27,7 +27,7 @@ export interface TextEnd {
 const SEPARATOR = "\n";
 
 /**
- * Joins neighbours of one role to one message, a piece a line, and the system text at the head. Pure.
+ * Joins neighbours of one role into one message, one piece a line, with the system text first. Pure.
  * @param pieces in order; {@link missingBetween} gives the line that must stand between two of them
  */
 export function canonical(pieces: readonly ModelMessage[]): Canonical {
@@ -51,7 +51,7 @@ export function canonical(pieces: readonly ModelMessage[]): Canonical {
   return { messages: runs.flatMap((run) => joined(run) ?? []), places };
 }
 
-/** Where a piece ends in the canonical form. */
+/** The end of a piece in the canonical form. */
 export function endOf({ message, from }: Place, { text }: ModelMessage): TextEnd {
   return { message, length: from + text.length };
 }
@@ -69,7 +69,7 @@ export function missingBetween(
   return before?.role === "tool" && next.role === "user" && next.isOfImages !== true ? "closing" : null;
 }
 
-/** Replaces an empty text, which some servers refuse. A result says at least that it exists. */
+/** Whether a message is empty, which some servers refuse. A result always has at least its existence. */
 export function isWordless(message: ModelMessage): boolean {
   if (message.role === "tool" || message.text.trim() !== "") return false;
   return message.role === "assistant" ? message.calls.length === 0 : imagesOf(message).length === 0;
@@ -116,7 +116,7 @@ export function imagesOf(message: ModelMessage): readonly ModelImage[] {
 /** A part of a message's text. */
 export interface TextPart {
   readonly text: string;
-  /** It ends at one of the ends at which the text was cut. */
+  /** It ends at one of the given ends. */
   readonly isEnd: boolean;
 }
 

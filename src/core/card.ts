@@ -5,7 +5,7 @@
 export interface Card {
   /** The subject, on one line. */
   readonly title: string;
-  /** All of it in one line, for notifications and for where nothing is drawn. */
+  /** The whole answer in one line, for notifications and for places without drawing. */
   readonly summary: string;
   readonly tone: "calm" | "warning" | "critical";
   readonly bar: Bar;
@@ -21,7 +21,7 @@ export interface Card {
 export interface Bar {
   /** 1: all of it; may be more. */
   readonly share: number;
-  /** Rising. */
+  /** Ascending. */
   readonly marks: readonly { readonly label: string; readonly share: number }[];
 }
 

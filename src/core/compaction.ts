@@ -39,7 +39,7 @@ export interface SummaryDraft {
 export interface SummaryPart {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** The number of the piece within the entry `toSeq`, if that alone is larger: 0, 1, … */
+  /** The number of the piece within the entry `toSeq`, if the entry alone is larger: 0, 1, … */
   readonly piece: number;
   readonly text: string;
 }
@@ -64,7 +64,7 @@ export interface Job extends JobPlan {
   readonly result: JobResult;
 }
 
-/** A summary that was written ahead, and has been committed together with others. */
+/** A summary that was written ahead and has been committed. */
 export interface Landed {
   readonly job: Job;
   readonly summary: SummaryDraft;
@@ -74,15 +74,15 @@ export interface Landed {
 /** `stale`: a deletion or another commit came between; `gone`: the job ended, or another process has started it again. */
 export type CommitOutcome = "committed" | "stale" | "gone";
 
-/** Leafs that are written ahead of their commit, at most. */
+/** Most leafs that are written ahead of their commit. */
 export const MAX_AHEAD = 4;
-/** Live summaries of a channel, all levels together. */
+/** Most live summaries of a channel, over all levels. */
 export const MAX_LIVE_SUMMARIES = 8;
 /** The highest level: it has one summary, which absorbs every merge of the level below. */
 export const TOP_LEVEL = 3;
-/** Share of the usable window that all live summaries may take. */
+/** Share of the usable window for all live summaries. */
 export const SUMMARIES_SHARE = 0.15;
-/** Shares of the levels in that, and the number of full-length summaries that each holds: older content gets more room in one text. */
+/** Each level's share of that, and the number of full-length summaries in it: older content gets more room in one text. */
 export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
   1: { share: 0.35, full: 3 },
   2: { share: 0.25, full: 2 },

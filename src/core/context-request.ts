@@ -5,8 +5,8 @@ import { type Context, contextPieces, type ModelMessage } from "./context.ts";
 export interface ContextRequest {
   readonly messages: readonly ModelMessage[];
   /**
-   * The ends of the stable parts of a request, rising: the system prompt, each summary, and the beginning of the next turn's
-   * request. Pictures are shown once, so the last one ends before the first of them.
+   * The ends of the stable parts of a request, ascending: the system prompt, each summary, and the beginning of the
+   * next turn's request. Pictures are shown once, so the last one ends before the first of them.
    */
   readonly stableEnds: readonly TextEnd[];
 }

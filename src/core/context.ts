@@ -134,7 +134,7 @@ export interface Context {
    */
   readonly sections: readonly Section[];
   /**
-   * The subject of the messages to answer, by which sections were chosen; null: there was nothing to choose from, and the
+   * The subject of the messages to answer, by which sections were chosen; null: no section could depend on it, so the
    * messages were not examined.
    */
   readonly focus: Focus | null;
@@ -148,7 +148,6 @@ export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }
 
-/** The pictures of a context. */
 export function imageCount(context: Context): number {
   return contextPieces(context).reduce(
     (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),

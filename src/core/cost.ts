@@ -33,7 +33,7 @@ export interface Cost {
 
 const MILLION = 1_000_000;
 
-/** Puts prices to tokens. */
+/** Computes the cost of calls by their models' prices. */
 export function costOf(
   spendings: readonly ModelSpending[],
   priceOf: (model: string) => ModelPrice | undefined,
@@ -55,14 +55,14 @@ function dollarsOf(
   { promptTokens, cachedTokens, writtenTokens, completionTokens }: ModelSpending,
   { input, cached, write, output }: ModelPrice,
 ): number {
-  // A cache cannot hold more than was sent.
+  // More cannot come from the cache than was sent.
   const fromCache = Math.min(cachedTokens, promptTokens);
   const written = Math.min(writtenTokens, promptTokens - fromCache);
   const plain = promptTokens - fromCache - written;
   return (plain * input + fromCache * cached + written * write + completionTokens * output) / MILLION;
 }
 
-/** The sum of spendings of whatever models. */
+/** The sum of spendings over all models. */
 export function totalSpending(spendings: readonly ModelSpending[]): Omit<ModelSpending, "model"> {
   const sum = (of: (one: ModelSpending) => number): number =>
     spendings.reduce((total, one) => total + of(one), 0);

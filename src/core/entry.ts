@@ -20,13 +20,13 @@ export const NOT_KEPT = "(text no longer kept)";
 
 interface EntryBase {
   readonly seq: Seq;
-  /** User messages: when it was said, by the platform's clock. All others: when it was appended. */
+  /** User messages: when it was said, by the platform's clock. Others: when it was appended. */
   readonly at: Date;
   /** A deletion or a redaction blanked its text. */
   readonly deleted: boolean;
-  /** Set: its text is no longer stored, because of its age; {@link NOT_KEPT} stands there. */
+  /** Set: its text is no longer stored, because of its age, and is {@link NOT_KEPT}. */
   readonly expired?: true;
-  /** Estimated tokens of what a model reads of it. */
+  /** Estimated tokens of its text for a model. */
   readonly tokens: number;
 }
 
@@ -65,7 +65,7 @@ export interface UserEntry extends EntryBase, Meant {
   readonly text: string;
   readonly messageId: string;
   readonly replyTo: string | null;
-  /** It wants a turn; false: it was only listened to. */
+  /** It asks for a turn; false: it is only read. */
   readonly addressed: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface ToolCallEntry extends TurnEntryBase {
   readonly calls: readonly ToolCall[];
 }
 
-/** An entry of the same channel that a tool result quotes: read again whenever it is shown, so a deletion reaches it. */
+/** An entry of the same channel that a tool result quotes. It is read again whenever it is shown, so a deletion reaches it. */
 export interface EntryReference {
   readonly seq: Seq;
   readonly at: Date;
@@ -92,14 +92,14 @@ export interface EntryReference {
   readonly text: string | null;
   /** As of an {@link Entry}. */
   readonly expired?: true;
-  /** Another agent than the channel's own said it. */
+  /** Set: another agent than the channel's own said it. */
   readonly agent?: AgentId;
 }
 
-/** Longest text of an entry that a tool result shows, in estimated tokens: another search finds more of it. */
+/** Longest text of an entry in a tool result, in estimated tokens: another search finds more of it. */
 export const QUOTE_TOKENS = 400;
 
-/** A memory that a tool result quotes: read again whenever it is shown, so forgetting reaches it. */
+/** A memory that a tool result quotes. It is read again whenever it is shown, so forgetting reaches it. */
 export interface MemoryReference {
   readonly id: MemoryId;
   /** Null once the memory is deleted. */
@@ -146,7 +146,7 @@ export interface Absence {
   readonly to: Date;
 }
 
-/** Weir's own word: a failure that a person was shown, an edit of a text that a model had already read, or an absence. */
+/** Weir's own message: a failure that a person was shown, an edit of a text that a model had already read, or an absence. */
 export interface NoticeEntry extends EntryBase {
   readonly kind: "notice";
   readonly text: string;
@@ -158,7 +158,6 @@ export interface NoticeEntry extends EntryBase {
   readonly absence?: Absence;
 }
 
-/** The current text of an edited message. */
 export interface CurrentText {
   readonly author: string;
   /** When the message was said. */
@@ -168,7 +167,7 @@ export interface CurrentText {
 
 export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
 
-/** An entry that is still to be appended by a turn: the log gives it its seq and its time. */
+/** An entry that a turn is about to append: the log assigns its seq and its time. */
 export type TurnEntryDraft =
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
@@ -184,12 +183,12 @@ export type TurnEntryDraft =
     }
   | { readonly kind: "notice"; readonly text: string };
 
-/** The arguments of a tool call: JSON text that a model wrote, and that may be anything. */
+/** The arguments of a tool call: JSON text that a model wrote, with any content. */
 
 /**
- * Servers that parse earlier arguments (vLLM's templates, gateways to Anthropic and Gemini) refuse the whole
- * request, and so every later turn of the channel, for one call whose arguments are not a JSON object.
- * @returns the text as it can be sent
+ * Servers that parse earlier arguments (vLLM's templates, gateways to Anthropic and Gemini) refuse the whole request,
+ * and so every later turn of the channel, for one call whose arguments are not a JSON object.
+ * @returns the text in a form that can be sent
  */
 export function objectJson(json: string): string {
   if (isObjectJson(json)) return json;
@@ -207,7 +206,6 @@ export function argumentValues(json: string): string {
   return values.join("\n");
 }
 
-/** Is this text a JSON object? */
 export function isObjectJson(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);

@@ -3,14 +3,14 @@
  * outcome is a value; this is the third kind.
  */
 export abstract class WeirError extends Error {
-  /** Might the same call work later? */
+  /** Whether the same call may succeed later. */
   abstract readonly retryable: boolean;
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-/** Something that the operator has to change: the message says what, and is shown without a stack. */
+/** A problem that the operator has to solve. Its message describes it, and is shown without a stack. */
 export class OperatorError extends WeirError {
   readonly retryable = false;
   /** Exit code of a program that this error ends. */
@@ -20,12 +20,12 @@ export class OperatorError extends WeirError {
 /** The configuration or a template is wrong: trying again changes nothing (`EX_CONFIG` of sysexits.h). */
 export const EXIT_CONFIGURATION = 78;
 
-/** The log can never hold this as it is, which is the only reason to leave a message out. Any other failure may be temporary. */
+/** The log can never hold this content, which is the only reason to leave a message out. Any other failure may be temporary. */
 export class UnstorableError extends WeirError {
   readonly retryable = false;
 }
 
-/** Asserts a condition that must hold for any input; if it does not, the program is wrong. */
+/** Asserts a condition that holds for any input; its failure is a mistake in the program. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (condition === false || condition === null || condition === undefined || condition === "") {
     throw new Error(`Invariant violated: ${message}`);
@@ -61,7 +61,7 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** There is no such file or folder, or a file stands in the place of a folder. */
+/** The file or folder does not exist, or a file is in the place of a folder. */
 export function isMissingFile(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }

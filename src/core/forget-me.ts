@@ -3,7 +3,7 @@ const ABOUT_ME = /^(?:(?:all|everything) about )?me( everywhere)?( yes)?$/;
 /** An argument of `/forget` about all of the asker's own messages. */
 export interface ForgetMe {
   readonly isEverywhere: boolean;
-  /** `yes`: it is done, and not asked first. */
+  /** `yes` was given: the command runs without a question. */
   readonly isConfirmed: boolean;
 }
 

@@ -52,7 +52,7 @@ export interface Summary {
   readonly kind: "model" | "digest" | "reset";
   readonly text: string;
   readonly tokens: number;
-  /** It is a digest, or a text in its range was edited: a model is to write it again. */
+  /** It is a digest, or a text in its range was edited: a model must write it again. */
   readonly needsRedo: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface Omission {
   readonly lastAt: Date;
 }
 
-/** Of neighbouring summaries, together; null: unknown for all of them. */
+/** The joint span of neighbouring summaries; null: all are unknown. */
 export function joinSpans(spans: readonly (SummarySpan | null)[]): SummarySpan | null {
   const known = spans.filter((span) => span !== null);
   if (known.length === 0) return null;
@@ -113,7 +113,7 @@ export function writtenTo({ coveredTo, ahead }: Pick<History, "coveredTo" | "ahe
   return to;
 }
 
-/** Counted by cuts and omissions: what was said and done, not Weir's own notices. */
+/** Whether cuts and omissions count it: messages, calls and results, not Weir's own notices. */
 export function isCounted(entry: Entry): boolean {
   return entry.kind !== "notice";
 }
@@ -128,7 +128,7 @@ function standsAfter(entry: Entry): Seq | null {
  * arrived during the turn, whatever the seqs.
  */
 export function viewOrder(entries: readonly Entry[]): readonly Entry[] {
-  // Where nothing arrived during a turn, the order of the log is that of the view.
+  // If no message arrived during a turn, the log is in the order of the view.
   return entries.every(
     (entry, index) => index === 0 || compareInView(entries[index - 1] ?? entry, entry) <= 0,
   )
@@ -162,7 +162,7 @@ export function turnView(history: History, turn: TurnRange): TurnView {
 
 /** Messages that wait for a turn, oldest first. */
 export function dueMessages(history: History): UserEntry[] {
-  // By seq: what is due stands at the end.
+  // By seq, since due messages are at the end.
   const from = history.entries.findLastIndex(({ seq }) => seq <= history.settledTo) + 1;
   return history.entries
     .slice(from)

@@ -1,4 +1,3 @@
-/** Orders of channel lists. */
 export const CHANNEL_ORDERS = ["heard", "level", "due", "entries", "name"] as const;
 export type ChannelOrder = (typeof CHANNEL_ORDERS)[number];
 

@@ -32,7 +32,7 @@ export type MemoryRejection =
   | "instruction"
   | "wish";
 
-/** Where a memory comes from: an entry, and words of it. */
+/** A memory's source: an entry, and a quote from it. */
 export interface MemorySource {
   readonly seq: Seq;
   readonly quote: string;
@@ -66,7 +66,7 @@ export interface MemoryDraft {
    * (`memory/line-terms.ts`). Left out: not recorded.
    */
   readonly said?: Readonly<Record<string, readonly Seq[]>>;
-  /** The parts by which it is compared with stored memories (`memory/statement-marks.ts`); left out: with nothing. */
+  /** The marks for a comparison with stored memories (`memory/statement-marks.ts`); left out: no comparison. */
   readonly marks?: readonly string[];
   readonly about?: readonly string[];
   readonly slots?: readonly string[];
@@ -90,7 +90,7 @@ export interface Memory {
    * is no such memory.
    */
   readonly sameAs?: MemoryId;
-  /** How many entries say so, in these words or in others. */
+  /** Number of entries with this statement, in these words or others. */
   readonly proofs: number;
   /** When its speaker replaced it with a newer statement; left out: it is valid. */
   readonly until?: Date;
@@ -105,7 +105,7 @@ export interface Dissent {
   readonly at: Date;
 }
 
-/** The memory, naming no others than these: a name of a memory that is not shown would survive its deletion. */
+/** The memory without dissents outside this list: the name of a hidden memory would survive its deletion. */
 export function namingOnly<One extends Pick<Memory, "otherwise">>(
   memory: One,
   ids: readonly number[],

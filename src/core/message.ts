@@ -3,12 +3,12 @@ import type { ChannelAddress, Seq } from "./ids.ts";
 import type { ImageBytes } from "./image.ts";
 
 /**
- * A reaction is stored and deleted as a message. Its id begins with this; then come the platform's id of the message under
- * which it stands, the person's id, and the emoji, with slashes between.
+ * A reaction is stored and deleted as a message. Its id is this prefix, the platform's id of the message with the
+ * reaction, the person's id, and the emoji, separated by slashes.
  */
 export const REACTION_PREFIX = "reaction/";
 
-/** A message that a command of Weir's writes, with an id that no platform knows. A number that is used once follows. */
+/** A message that a command of Weir's writes, with an id that no platform knows: this prefix and a unique number. */
 export const COMMAND_PREFIX = "command/";
 
 /**
@@ -17,7 +17,7 @@ export const COMMAND_PREFIX = "command/";
  */
 const DUE_PREFIXES: readonly string[] = ["reminder/", "subagent/", "handoff/", "approval/"];
 
-/** The author's id of what no person said. */
+/** The author's id of messages without a person. */
 export const OWN_AUTHOR = "weir";
 
 /** Whether a message is work of Weir's own, without a human author. */
@@ -228,16 +228,16 @@ export interface DeliveryTiming {
   readonly modelMs: number;
 }
 
-/** How far a gap, a run of messages of a channel that are missing in the log, was filled from its beginning on. */
+/** How far a gap, a run of a channel's messages that the log lacks, was filled from its beginning. */
 export interface GapStep {
   /** The gap began after the message `fromId`, and begins after `toId` from now on. */
   readonly fromId: string;
   readonly toId: string;
-  /** Messages that were read in this step. */
+  /** Number of messages read in this step. */
   readonly read: number;
   /** When the last of them was said; null: there were no messages. */
   readonly readTo: Date | null;
-  /** When the gap ends, and the message before which it ends. */
+  /** When the gap ends, and the message at which it ends. */
   readonly until: Date;
   readonly untilId: string;
 }

@@ -6,19 +6,18 @@ export interface TurnTime {
   readonly at: number;
 }
 
-/** Turns that are remembered. */
 export const PACED_TURNS = 21;
 
 /** How often a channel's agent is asked. */
 export class Pace {
   #turns: readonly TurnTime[];
 
-  /** @param turns the newest of before, oldest first */
+  /** @param turns the newest earlier ones, oldest first */
   constructor(turns: readonly TurnTime[] = []) {
     this.#turns = turns.slice(-PACED_TURNS);
   }
 
-  /** A turn sends a request: its first is what counts. */
+  /** Notes a turn's request; only its first counts. */
   note(id: TurnId, at: number): void {
     if (this.#turns.at(-1)?.id !== id) this.#turns = [...this.#turns, { id, at }].slice(-PACED_TURNS);
   }

@@ -3,11 +3,9 @@ import { Budgets } from "../budget/budgets.ts";
 import { CallCounts } from "../budget/call-counts.ts";
 import { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
-import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
-import { SubagentDesk } from "../channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
 import type { HomesVitals } from "../cluster/rabbit-homes.ts";
 import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
@@ -71,7 +69,6 @@ export interface Cluster {
 
 /** The parts that act in channels, and those that notify them. */
 export interface Channels extends LiveChannels {
-  readonly subagents: SubagentDesk;
   readonly contexts: ContextRecorder;
   readonly breaker: Breaker;
   readonly budgets: Budgets;
@@ -119,7 +116,6 @@ export function createChannels(
   stack: AsyncDisposableStack,
 ): Channels {
   const { store, log } = base;
-  const subagents = new SubagentDesk(store);
   const breaker = compaction?.breaker ?? new Breaker(() => performance.now());
   const priceOf: Models["priceOf"] = (model) => models.priceOf(model);
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
@@ -128,7 +124,6 @@ export function createChannels(
   const live = createLiveChannels({
     ...base,
     homes,
-    subagents,
     budgets,
     callCounts: new CallCounts(),
     ...config.daemon,
@@ -146,8 +141,7 @@ export function createChannels(
     masked: secrets.masked,
     othersWrite: config.database.url !== null,
   });
-  subagents.tellBy(new DueWorkDesk(store, live.waker));
   const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { ...live, subagents, contexts, breaker, budgets, lostModels };
+  return { ...live, contexts, breaker, budgets, lostModels };
 }

@@ -2,8 +2,8 @@ import { withDeadline } from "../async/deadline.ts";
 import { type ConfigurationState, StatusKeeper } from "../admin/reports/daemon-status.ts";
 import type { ReloadAnswer } from "../admin/requests/reload-answer.ts";
 import { RequestServer } from "../admin/requests/request-server.ts";
+import type { FolderTexts } from "../channel/channel-context.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
-import { startGoneNotes } from "../channel/gone-notes.ts";
 import type { LiveChannels } from "../channel/live-channels.ts";
 import { Retention } from "../channel/retention.ts";
 import { PARTITIONS } from "../channel/homes/homes.ts";
@@ -48,9 +48,9 @@ export interface Daemon
   extends
     AsyncDisposable,
     Omit<LiveChannels, "drain">,
-    Pick<Channels, "subagents">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
+  readonly features: Pick<OpenFeatures, keyof FolderTexts | "readWaitedFor" | "serviceOf">;
   /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
@@ -58,8 +58,8 @@ export interface Daemon
   readonly inbox: PlatformInbox;
   /** Reads the schema version of the database. */
   readonly readSchema: () => Promise<SchemaState>;
-  /** See `GoneNotesSweeper`. */
-  sweepNotes(): Promise<void>;
+  /** See `OpenFeatures`. */
+  sweepFiles(): Promise<void>;
   /** See `Retention`. */
   readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration again, and puts it in force. `isForced`: even if it may be half of a change. Never rejects. */
@@ -86,13 +86,12 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const { events, platforms } = makePlatforms(options, stack);
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
-  const goneNotes = stack.use(startGoneNotes(store.notes, current.setup.agents.noteKeepers(), log));
-  const sweepNotes = async (): Promise<void> => goneNotes.sweep();
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const parts = { ...services, ...answering, platforms, events, now };
   const setup = (): Setup => current.setup;
   const features = new OpenFeatures({ ...parts, database: opened.database, setup });
+  const sweepFiles = async (): Promise<void> => features.sweepFiles();
   const configuration = (): ConfigurationState | undefined => reloader?.state;
   const base = { ...parts, memories, features, configuration };
   const channels = createChannels(options, { ...base, indexer, meaning }, stack);
@@ -100,20 +99,20 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers the remaining requests.
   const { status, vitals } = keeper;
-  const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepNotes, status, reload }));
+  const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepFiles, status, reload }));
   // The rest of a reload finishes once the actors have ended.
   stack.defer(async () => reloader?.idle());
   // One deadline for all waits. It starts with the first shutdown step, during which turns continue.
   const draining = { deadline: AbortSignal.abort() };
   stack.defer(async () => channels.drain(draining.deadline));
 
-  // Disposed of before the registry drains, so that nothing becomes due meanwhile.
+  // Disposed of before the registry drains: nothing becomes due, and a turn that waits for such work learns that it continues elsewhere.
   stack.use(features);
   const work = features.work({ ...base, ...channels });
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [work, channels.lostModels];
-  const reloads = { ...base, ...channels, router, goneNotes, work, retention };
+  const reloads = { ...base, ...channels, router, work, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, work }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
@@ -124,7 +123,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     ...channels,
     inbox: router,
     readSchema: async () => readSchemaState(opened.database),
-    sweepNotes,
+    sweepFiles,
     retention,
     status,
     vitals,

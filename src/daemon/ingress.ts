@@ -94,20 +94,7 @@ function commandsOf(
     readonly skipReasons: SkipReasons;
   },
 ): Commands {
-  const {
-    store,
-    homes,
-    registry,
-    waker,
-    renewal,
-    subagents,
-    contexts,
-    now,
-    current,
-    secrets,
-    names,
-    keeper,
-  } = parts;
+  const { store, homes, registry, waker, renewal, contexts, now, current, secrets, names, keeper } = parts;
   const { staffOf, bindingOf, digesterOf, platformOf, models, memories, features } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
   return createCommands(COMMANDS, {
@@ -116,7 +103,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    subagents,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     agentBy: (channel) => staffOf(channel).agent,
@@ -129,6 +115,10 @@ function commandsOf(
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     serviceOf: features.serviceOf,
+    activeTexts: features.activeTexts,
+    channelFiles: features.channelFiles,
+    resetFeatures: async (channel) => features.reset(channel),
+    readWaitedFor: features.readWaitedFor,
     linkTo: async (channel, messageId) =>
       (await platformOf(channel.address)?.linkTo?.(channel, messageId)) ?? null,
     nameIn: async (channel, author) =>

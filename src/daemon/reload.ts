@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
 import { secretsOf } from "../admin/secrets.ts";
-import type { GoneNotesSweeper } from "../channel/gone-notes.ts";
 import type { LostModels } from "../channel/lost-models.ts";
 import type { Renewal } from "../channel/renewal.ts";
 import type { FeatureWorker } from "../features/feature.ts";
@@ -37,7 +36,6 @@ export interface ReloadParts extends SetupParts {
   readonly router: Pick<Router, "rebound" | "strangers">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
-  readonly goneNotes: GoneNotesSweeper;
   readonly work: Pick<Required<FeatureWorker>, "reconfigured">;
   readonly lostModels: Pick<LostModels, "start">;
   readonly retention: Pick<Retention, "configure">;
@@ -99,14 +97,13 @@ export class Reloading {
 
   /** Must neither wait nor fail. */
   #swap(setup: Setup, confirm: () => void): void {
-    const { current, models, budgets, router, goneNotes, work, lostModels, retention, renewal } = this.#parts;
+    const { current, models, budgets, router, work, lostModels, retention, renewal } = this.#parts;
     const before = current.setup;
     models.configure(setup.config.llm);
     setup.agents.startServers();
     confirm();
     current.setup = setup;
     budgets.configure(setup.config.agents);
-    goneNotes.configure(setup.agents.noteKeepers());
     router.rebound();
     work.reconfigured();
     lostModels.start();

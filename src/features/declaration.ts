@@ -25,6 +25,21 @@ export interface Declaration<Agent = never> {
   readonly tools: readonly string[];
   /** Finds errors that no schema finds. */
   check(agent: Agent, origin: OptionOrigin): ConfigProblem[];
+  /** Names of its tools whose template has variables; default: it has none. */
+  readonly describedTools?: readonly string[];
+  /** Templates with their variables, as in `prompts/catalogue.ts`; default: it has none beside those of `tools`. */
+  readonly templates?: Readonly<Record<string, object>>;
+  /** What its own calls of models are for, in events and rows; default: it makes none. */
+  readonly callPurpose?: string;
+  /** Its work that outlives turns; default: there is none. */
+  readonly openWork?: OpenWork;
   /** Options, as `table.option`, that are tables with names of the operator's as keys. Default: none. */
   readonly verbatim?: readonly string[];
+}
+
+/** Rows of work in channels: `channel_id`, and `closed_at`, which is null while the work goes on. */
+export interface OpenWork {
+  readonly table: string;
+  /** SQL: an aggregate over a channel's open rows `w`, which changes with each step of the work. */
+  readonly progress: string;
 }

@@ -1,23 +1,34 @@
 /**
- * What the rooms below the features need to know of them: options, names of tools. To add a feature, write
+ * What the rooms below the features need to know of them: options, names of tools, templates, rows of work. To add a feature, write
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 
 import { approvals } from "./approvals/declaration.ts";
-import type { Declaration } from "./declaration.ts";
+import type { Declaration, OpenWork } from "./declaration.ts";
+import { notes } from "./notes/declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
+import { skills } from "./skills/declaration.ts";
+import { subagents } from "./subagents/declaration.ts";
 
-/** In the order of their options. */
-const DECLARATIONS = [approvals, reminders] as const;
+/** In the order in which their options stand in the configuration. */
+const DECLARATIONS = [subagents, approvals, reminders, skills, notes] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 
-/** All members of a union at once. */
-type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
-  ? All
-  : never;
+const ALL: readonly Declaration[] = DECLARATIONS;
 
-function together<Part extends object>(parts: readonly Part[]): Together<Part> {
+/** A member of those that have it. */
+type Member<Key extends string, One = Declared> =
+  One extends Readonly<Record<Key, infer Value>> ? Value : never;
+
+/** All members of a union at once. */
+type Together<Union> = {} & ((Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never);
+
+function together<Part extends object>(parts: readonly object[]): Together<Part> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- assigned together, it has the members of each
   return Object.assign({}, ...parts) as Together<Part>;
 }
@@ -38,7 +49,21 @@ export const FEATURE_TOOLS: readonly Declared["tools"][number][] = DECLARATIONS.
 /** They find errors in an agent's options that no schema finds. */
 export const FEATURE_CHECKS: readonly Declared["check"][] = DECLARATIONS.map(({ check }) => check);
 
-/** Options of agents, as `table.option`, whose keys are the operator's. */
-export const VERBATIM_OPTIONS: readonly string[] = DECLARATIONS.flatMap(
-  ({ verbatim = [] }: Declaration) => verbatim,
+/** Names of their tools whose template has variables. */
+export const DESCRIBED_FEATURE_TOOLS: readonly string[] = ALL.flatMap(
+  ({ describedTools = [] }) => describedTools,
 );
+
+/** Templates with variables. */
+export const FEATURE_TEMPLATES = together<Member<"templates">>(
+  ALL.flatMap(({ templates = [] }) => templates),
+);
+
+/** What calls of models are for. */
+export type FeatureCallPurpose = Member<"callPurpose">;
+
+/** Work that outlives turns. */
+export const FEATURE_WORK: readonly OpenWork[] = ALL.flatMap(({ openWork = [] }) => openWork);
+
+/** Options of agents, as `table.option`, whose keys are the operator's. */
+export const VERBATIM_OPTIONS: readonly string[] = ALL.flatMap(({ verbatim = [] }) => verbatim);

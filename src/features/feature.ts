@@ -2,39 +2,71 @@ import type { Logger } from "pino";
 import type { Command } from "../admin/commands/command.ts";
 import type {
   ActorParts,
+  BackgroundWork,
   BoardOutbox,
   CallGates,
   ChannelBoard,
+  FolderTexts,
+  TurnFeatures,
   TurnSite,
 } from "../channel/channel-context.ts";
 import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
-import type { FeatureKey } from "../core/feature-key.ts";
-import type { AgentId, ChannelAddress, TurnId } from "../core/ids.ts";
+import type { AgentFile } from "../context/sections/section.ts";
+import type { FeatureKey, KitOf } from "../core/feature-key.ts";
+import type { AgentId, ChannelAddress, ChannelId, TurnId } from "../core/ids.ts";
 import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeFormat } from "../text/time.ts";
-import type { Tool, ToolMaker } from "../tools/tool.ts";
+import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 
 /** Something that an agent can do, beside conversations: its tools, commands, rows and work in one folder. */
 export interface Feature<Service = unknown, Kit = unknown> {
   readonly key: FeatureKey<Service, Kit>;
   /** Its tools for an agent. */
-  readonly toolsOf?: (agent: AgentConfig) => readonly ToolMaker[];
+  readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
   readonly commands?: readonly FeatureCommand[];
   /** Reads what waits in a database, whoever is to do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
+  /** See `FolderTexts`. Default: none. */
+  readonly activeTexts?: (
+    database: Database,
+    ...asked: Parameters<FolderTexts["activeTexts"]>
+  ) => Promise<readonly string[]>;
+  /** See `FolderTexts`. Default: none. */
+  readonly channelFiles?: (
+    database: Database,
+    ...asked: Parameters<FolderTexts["channelFiles"]>
+  ) => Promise<readonly AgentFile[]>;
   /** A tool as the agent's configuration has it. Default: unchanged. */
   readonly toolOf?: (agent: AgentConfig, tool: Tool) => Tool;
   /** Logs what the operator may have forgotten, at the start and at each reload. Default: nothing. */
   readonly warn?: (setup: FeatureSetup, log: Logger) => void;
   /** Opens it for a daemon. Reads and writes nothing yet. */
   open(parts: OpenParts): OpenFeature<Service, Kit>;
+  /** The same as `toolsOf`, of tools whose descriptions name others of the agent. */
+  readonly describedToolsOf?: (agent: AgentConfig) => readonly DescribedToolMaker[];
+  /** What of it the agent waits for, as a section of its contexts. */
+  readonly section?: FeatureSection<Kit>;
+}
+
+/** Lines of a context. None: the context has no such section. */
+export interface FeatureSection<Kit> {
+  readonly kind: WaitedFor["kind"];
+  /** Called once a run of a turn, before its tools. */
+  ofTurn(kit: Kit): Promise<readonly string[]>;
+  /** The same for a report of the channel's next request. */
+  ofChannel(
+    database: Database,
+    channel: ChannelId,
+    time: Pick<TimeFormat, "minute">,
+  ): Promise<readonly string[]>;
 }
 
 export interface FeatureCommand {
@@ -47,8 +79,11 @@ export interface FeatureCommand {
 export interface FeatureWork {
   /** For `--json`, under the feature's name. */
   readonly json: object;
-  /** For a person, without the feature's name. `at`: formats a past time, with its age. */
-  line(time: TimeFormat, at: (date: Date) => string): string;
+  /**
+   * For a person, without the feature's name.
+   * @param oldest adds since when it waits: `, the oldest since 2026-11-21 14:05 (3 minutes ago)`
+   */
+  line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
 /** What features read of a configuration. */
@@ -59,7 +94,7 @@ export interface FeatureSetup {
 }
 
 interface FeatureAgent {
-  readonly agent: Pick<Agent, "time" | "config" | "tools">;
+  readonly agent: Pick<Agent, "time" | "config" | "folder" | "tools">;
 }
 
 /** The parts of a daemon that there are when its features open. */
@@ -78,10 +113,20 @@ export interface OpenFeature<Service, Kit> extends AsyncDisposable {
   readonly service: Service;
   /** Makes what its tools work with in one turn. Default: they need nothing. */
   readonly kitOf?: (site: TurnSite) => Kit;
-  /** Makes its work beside turns. Nothing of it runs before `start`. Default: it has none. */
-  readonly work?: (parts: WorkParts) => FeatureWorker;
+  /** Makes its work beside turns. Nothing of it runs before `start`. Null, the default: it has none to start. */
+  readonly work?: (parts: WorkParts) => FeatureWorker | null;
   /** Who may send direct messages beside those whom the configuration names. Default: nobody. */
   readonly strangers?: Strangers;
+  /** Forgets what it keeps of a conversation that starts afresh. Default: it keeps nothing of one. */
+  readonly reset?: (channel: ChannelId) => Promise<void>;
+  /** Work in channels that outlives its turns. Default: it has none. */
+  readonly background?: BackgroundWork;
+  /** See `TurnFeatures`. Default: its messages answer no turn. */
+  readonly begunBy?: TurnFeatures["begunBy"];
+  /** Reads, in a turn, the files of its agent's folder that are of the channel alone. Default: there are none. */
+  readonly filesOf?: (kitOf: KitOf) => Promise<readonly AgentFile[]>;
+  /** Deletes texts from files that were deleted in the log. Must not throw. Default: it writes no files. */
+  readonly sweepFiles?: () => Promise<void>;
   /** Holds calls of tools back. Default: all calls run. */
   readonly gates?: CallGates;
   /** Texts of a channel were edited, deleted or summarised. Returns at once. Default: nothing depends on them. */

@@ -6,21 +6,27 @@
 import type { Logger } from "pino";
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
+import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
 import {
   type ActorParts,
+  type BackgroundWork,
   type BoardOutbox,
   type CallGates,
   type ChannelBoard,
+  type FolderTexts,
   OPEN_GATES,
   type TurnFeatures,
   type TurnSite,
 } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
+import type { AgentFile } from "../context/sections/section.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
-import type { TurnId } from "../core/ids.ts";
+import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
-import type { Tool, ToolMaker } from "../tools/tool.ts";
+import type { TimeFormat } from "../text/time.ts";
+import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
+import type { WaitedFor } from "../turn/context-sources.ts";
 import type {
   Feature,
   FeatureSetup,
@@ -31,21 +37,64 @@ import type {
   WorkParts,
 } from "./feature.ts";
 import { approvals } from "./approvals/feature.ts";
+import { notes } from "./notes/feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
+import { skills } from "./skills/feature.ts";
+import { subagents } from "./subagents/feature.ts";
 
 /** In the order of `weir status`. */
-const FEATURES: readonly Feature[] = [reminders, approvals, pairing];
+const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
-  (all, { command, after }) => all.toSpliced(all.findIndex(({ name }) => name === after) + 1, 0, command),
+  (all, { command, after }) => {
+    const place = all.findIndex(({ name }) => name === after);
+    if (place < 0) throw new Error(`no command ${after} stands before ${command.name}`);
+    return all.toSpliced(place + 1, 0, command);
+  },
   BUILT_IN_COMMANDS,
 );
 
-/** Tools of all features for an agent. */
-export function featureToolsOf(agent: AgentConfig): ToolMaker[] {
-  return FEATURES.flatMap((feature) => feature.toolsOf?.(agent) ?? []);
+/**
+ * Tools of all features for an agent.
+ * @param agentsDir the folder of the agents' folders
+ */
+export function featureToolsOf(agent: AgentConfig, agentsDir: string | undefined): ToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.toolsOf?.(agent, agentsDir) ?? []);
+}
+
+/** What all features show of agents' folders. */
+export function folderTexts(database: Database): FolderTexts {
+  return {
+    activeTexts: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.activeTexts?.(database, ...asked)) ?? [])),
+    channelFiles: async (...asked) =>
+      flattened(FEATURES.map(async (feature) => (await feature.channelFiles?.(database, ...asked)) ?? [])),
+  };
+}
+
+async function flattened<Part>(lists: readonly Promise<readonly Part[]>[]): Promise<readonly Part[]> {
+  return (await Promise.all(lists)).flat();
+}
+
+/** The same, of tools whose descriptions name others. */
+export function describedToolsOf(agent: AgentConfig): DescribedToolMaker[] {
+  return FEATURES.flatMap((feature) => feature.describedToolsOf?.(agent) ?? []);
+}
+
+/** What of the features an agent waits for in a channel, for a report of its next request. */
+export async function readWaitedFor(
+  database: Database,
+  channel: ChannelId,
+  time: TimeFormat,
+): Promise<readonly WaitedFor[]> {
+  const all = FEATURES.map(async ({ section }) =>
+    section === undefined
+      ? []
+      : [{ kind: section.kind, lines: await section.ofChannel(database, channel, time) }],
+  );
+  return (await Promise.all(all)).flat();
 }
 
 /** An agent's tools as its configuration has them. */
@@ -70,11 +119,20 @@ export async function readFeatureWork(
 
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
+  readonly #database: Database;
+  readonly #features: readonly Feature[];
   readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+  readonly activeTexts: FolderTexts["activeTexts"];
+  readonly channelFiles: FolderTexts["channelFiles"];
+  readonly background: BackgroundWork;
 
   /** @param features default: all */
   constructor(parts: OpenParts, features: readonly Feature[] = FEATURES) {
+    this.#database = parts.database;
+    this.#features = features;
+    ({ activeTexts: this.activeTexts, channelFiles: this.channelFiles } = folderTexts(parts.database));
     this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
+    this.background = together([...this.#open.values()].flatMap(({ background = [] }) => background));
   }
 
   readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
@@ -113,6 +171,11 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     return null;
   }
 
+  /** Forgets what features keep of a conversation that starts afresh. */
+  async reset(channel: ChannelId): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature.reset?.(channel)));
+  }
+
   kitsOf(site: TurnSite): KitOf {
     const kits = new Map<string, unknown>();
     return <Kit>(key: FeatureKey<unknown, Kit>): Kit => {
@@ -122,8 +185,35 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
+  readonly readWaitedFor: ReadWaitedFor = async (channel, time) =>
+    readWaitedFor(this.#database, channel, time);
+
+  async waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]> {
+    const all = this.#features.map(async ({ key, section }) =>
+      section === undefined ? [] : [{ kind: section.kind, lines: await section.ofTurn(kitOf(key)) }],
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  async begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null> {
+    for (const { begunBy } of this.#open.values()) {
+      const turn = await begunBy?.(channel, messageId);
+      if (turn != null) return turn;
+    }
+    return null;
+  }
+
+  async filesOf(kitOf: KitOf): Promise<readonly AgentFile[]> {
+    return flattened([...this.#open.values()].map(async (feature) => (await feature.filesOf?.(kitOf)) ?? []));
+  }
+
+  /** Deletes texts from the files of features that were deleted in the log. Must not throw. */
+  async sweepFiles(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(async (feature) => feature.sweepFiles?.()));
+  }
+
   work(parts: WorkParts): Required<FeatureWorker> {
-    const workers = this.#all((feature) => feature.work?.(parts));
+    const workers = this.#all((feature) => feature.work?.(parts) ?? undefined);
     return {
       start: () => workers.forEach((worker) => worker.start()),
       reconfigured: () => workers.forEach((worker) => worker.reconfigured?.()),
@@ -143,4 +233,19 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     if (opened === undefined) throw new Error(`there is no feature ${key.name}`);
     return opened;
   }
+}
+
+/** The background work of all features as one. */
+function together(all: readonly BackgroundWork[]): BackgroundWork {
+  const each = async (act: (one: BackgroundWork) => Promise<void>): Promise<void> => {
+    await Promise.all(all.map(act));
+  };
+  return {
+    takeUp: (site, history) => all.forEach((one) => one.takeUp(site, history)),
+    turnEnded: (channel) => all.forEach((one) => one.turnEnded(channel)),
+    changed: () => all.forEach((one) => one.changed()),
+    drop: async (channel) => each(async (one) => one.drop(channel)),
+    leave: async (isLeft) => each(async (one) => one.leave(isLeft)),
+    idle: async () => each(async (one) => one.idle()),
+  };
 }

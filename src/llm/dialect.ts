@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import { plainWord } from "./http/model-failure.ts";
 import type { FailureReason } from "./model.ts";
 
-/** How a server is spoken to: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
+/** The APIs of servers: OpenAI's Chat Completions, its Responses, Anthropic's Messages. */
 export const APIS = ["chat", "responses", "messages"] as const;
 export type Api = (typeof APIS)[number];
 
 /**
- * The form in which a model takes what differs between servers, also where they speak the same API. It is made anew of what the model has
- * refused, so that no correction undoes another.
+ * The variations in form that a model takes, also among servers of the same API. It is always derived from all of the
+ * model's refusals, so that no correction undoes another.
  */
 export interface Dialect {
   readonly api: Api;
@@ -19,61 +19,64 @@ export interface Dialect {
   readonly takesStreamOptions: boolean;
   readonly takesTemperature: boolean;
   readonly takesTools: boolean;
-  /** Takes `prompt_cache_key`; strict servers refuse what they do not know. */
+  /** Takes `prompt_cache_key`; strict servers refuse unknown fields. */
   readonly takesCacheKey: boolean;
-  /** Takes the marks of its cache on a part of a message's text. */
+  /** Takes cache marks on parts of a message's text. */
   readonly takesCacheMarkers: boolean;
-  /** Takes a user's message right behind results of tools; Mistral's models want an assistant's between. */
+  /** Takes a user's message directly after tool results; Mistral's models need an assistant's between. */
   readonly takesUserBehindTool: boolean;
-  /** Takes the role `tool`, and calls beside it; strict chat templates raise on it. */
+  /** Takes the role `tool`, and calls; strict chat templates raise an error. */
   readonly takesToolRole: boolean;
   readonly takesSystemRole: boolean;
-  /** Takes ids of calls as other models have made them; Mistral wants nine letters and digits. */
+  /** Takes other models' call ids; Mistral needs nine letters and digits. */
   readonly takesAnyCallId: boolean;
-  /** Takes calls without what was thought before them; DeepSeek wants that field, and takes an empty one. */
+  /** Takes calls without the thoughts before them; DeepSeek needs that field, even if empty. */
   readonly takesBareCalls: boolean;
-  /** How much the model is asked to think; undefined: the server's default. */
+  /** How much the model should think; undefined: the server's default. */
   readonly reasoning: Effort | undefined;
-  /** Other top fields of a body that are left out, by name. */
+  /** Names of other top-level fields that are left out. */
   readonly without: readonly string[];
 }
 
-/** A value of a field that a server has refused for a model, and why. */
+/** A field's value that a server has refused for a model, and the refusal. */
 export interface Refused {
-  /** As the API calls it, or one of ours: `api`, `output_cap` (its value is the most that is taken), `user_behind_tool`, `tool_role`, `system_role`, `call_id`, `bare_call`. */
+  /**
+   * The API's name, or one of ours: `api`, `output_cap` (its value is the largest that is taken), `user_behind_tool`,
+   * `tool_role`, `system_role`, `call_id`, `bare_call`.
+   */
   readonly field: string;
-  /** "": any; "absent": the server wants the field to be there. */
+  /** "": any; "absent": the server requires the field. */
   readonly value: string;
-  /** Of HTTP; null: the refusal came in mid-stream. */
+  /** The HTTP status; null: the refusal came in mid-stream. */
   readonly status: number | null;
-  /** The server's code or type, a word; "": it told none. */
+  /** The server's code or type, a word; "": none. */
   readonly code: string;
 }
 
-/** What a server has said when it refused a request. */
+/** A server's refusal of a request. */
 export interface Refusal {
-  /** Undefined: nobody knows it. */
+  /** Undefined: unknown. */
   readonly reason: FailureReason | undefined;
   readonly status: number | null;
-  /** "": it told none. */
+  /** "": none. */
   readonly code: string;
   readonly type: string;
-  /** The field that it names apart from its words; "": none. */
+  /** The field that it names apart from its message; "": none. */
   readonly param: string;
   readonly words: string;
 }
 
-/** A request that was refused, as far as a correction needs it. */
+/** A refused request, as far as a correction needs it. */
 export interface SentForm {
-  /** What is sent to a model that has refused nothing. */
+  /** The dialect for a model that has refused nothing. */
   readonly base: Dialect;
-  /** What the model had refused before. */
+  /** The model's earlier refusals. */
   readonly known: readonly Refused[];
-  /** The top fields of the body. */
+  /** The top-level fields of the body. */
   readonly fields: readonly string[];
-  /** The output limit that it had, in tokens. */
+  /** Its output limit, in tokens. */
   readonly limit: number;
-  /** It shows results of tools. */
+  /** It contains tool results. */
   readonly hasResults: boolean;
   /** The configuration leaves the API open. */
   readonly mayChangeApi: boolean;
@@ -81,10 +84,10 @@ export interface SentForm {
 
 const ABSENT = "absent";
 const LIMITS = ["max_tokens", "max_completion_tokens"] as const;
-/** Values of `reasoning_effort`, from the one that a person waits least for. */
+/** Values of `reasoning_effort`, from the fastest. */
 const EFFORTS = ["none", "low", "minimal", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof EFFORTS)[number];
-/** Flags of a dialect, by the field that they stand for. */
+/** A dialect's flags, by the fields that switch them off. */
 const FLAGS = {
   stream_options: "takesStreamOptions",
   temperature: "takesTemperature",
@@ -97,7 +100,7 @@ const FLAGS = {
   call_id: "takesAnyCallId",
   bare_call: "takesBareCalls",
 } as const satisfies Record<string, keyof Dialect>;
-/** Fields that a dialect has a place of their own for. */
+/** Fields with their own place in a dialect. */
 const PLACED: ReadonlySet<string> = new Set([
   ...Object.keys(FLAGS),
   ...LIMITS,
@@ -107,9 +110,9 @@ const PLACED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The dialect of a model that has refused these. Pure, and the same in whatever order they were refused: each takes something away, and
- * none gives anything back.
- * @param base what is sent to a model that has refused nothing
+ * The dialect of a model with these refusals. Pure, and independent of their order: each refusal only takes something
+ * away.
+ * @param base the dialect for a model that has refused nothing
  */
 export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect {
   const isRefused = (field: string, value: string): boolean =>
@@ -133,9 +136,9 @@ export function dialectFor(base: Dialect, refused: readonly Refused[]): Dialect 
 }
 
 /**
- * The fields and values that a refusal turns down. Pure.
- * @returns only those that the model had not refused before, so that the corrected request is a new one; empty: the refusal has another
- * subject, or nothing is left to change
+ * The fields and values that a refusal rejects. Pure.
+ * @returns only new ones, so that the corrected request differs; empty: the refusal has another subject, or nothing is
+ *   left to change
  */
 export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] {
   const { reason, status, code, type } = refusal;
@@ -163,7 +166,7 @@ export function lessonsOf(refusal: Refusal, sent: SentForm): readonly Refused[] 
 /** Reasons for which another form of the same request helps. */
 const OF_FORM: ReadonlySet<FailureReason> = new Set(["field", "other_api", "no_tools", "roles"]);
 
-/** Of a field that has to have some value, each was refused. */
+/** Whether a required field has only refused values left. */
 function isRefusedForm({ api, reasoning }: Dialect, refused: readonly Refused[]): boolean {
   return refused.some(
     ({ field, value }) =>
@@ -172,14 +175,13 @@ function isRefusedForm({ api, reasoning }: Dialect, refused: readonly Refused[])
 }
 
 type Told = (field: string, value?: string) => Refused;
-/** @returns lessons, of which the first that changes anything holds */
+/** @returns lessons; the first that changes anything counts */
 type Rule = (
   refusal: Refusal,
   sent: SentForm & { readonly dialect: Dialect },
   told: Told,
 ) => readonly (readonly Refused[])[];
 
-/** How refusals name an API. */
 const API_NAMES: Readonly<Record<Api, RegExp>> = {
   chat: /chat[/ ]completions/i,
   responses: /(?<![\w-])v1\/responses\b|(?<![\w/])\/responses\b|\bresponses api\b/i,
@@ -195,12 +197,12 @@ const otherApi: Rule = ({ status, code, words }, { dialect: { api }, mayChangeAp
   return isUnknownPlace && api !== "chat" && !/model/i.test(`${code} ${words}`) ? [[told("api", api)]] : [];
 };
 
-/** What a chat template says of roles that it does not have. */
+/** A chat template's message about roles that it lacks. */
 const NO_SYSTEM = /system (?:role|message|prompt)s? (?:is |are )?not supported|(?:role:?|got) ['"`]?system/i;
 /**
- * Chat templates of Gemma, Llama and Mistral at vLLM and llama.cpp, mistral-common, others: "Conversation roles must alternate
- * user/assistant/…", "Only user and assistant roles are supported!", "Unexpected role 'tool' after role 'user'", "Invalid content type" (of
- * an assistant that only calls); read in November 2026.
+ * Messages of the chat templates of Gemma, Llama and Mistral at vLLM and llama.cpp, of mistral-common and others:
+ * "Conversation roles must alternate user/assistant/…", "Only user and assistant roles are supported!", "Unexpected
+ * role 'tool' after role 'user'", "Invalid content type" (for an assistant with only calls); read in November 2026.
  */
 const STRICT_ROLES =
   /roles must alternate|only user(?:,| and) assistant\b|(?:unexpected|unknown|invalid|unsupported) role|invalid content type(?!.{0,20}image)/i;
@@ -211,7 +213,7 @@ const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
     ? [[told("call_id")]]
     : []),
   ...(/`?reasoning_content`? .{0,40}must be passed back/i.test(words) ? [[told("bare_call")]] : []),
-  // A text is wanted as a text and not in parts (pydantic's words).
+  // The server requires a plain text instead of parts (pydantic's words).
   ...(/valid string/i.test(words) ? [[told("cache_control")]] : []),
   ...(reason === "no_tools" ? [[told("tools")]] : []),
   ...(NO_SYSTEM.test(words) ? [[told("system_role")]] : []),
@@ -219,7 +221,7 @@ const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
   ...(STRICT_ROLES.test(words) ? [[told("system_role")]] : []),
 ];
 
-/** Without these there is no request. */
+/** Fields that every request needs. */
 const NEEDED: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -229,7 +231,7 @@ const NEEDED: ReadonlySet<string> = new Set([
   "instructions",
   "tools",
 ]);
-/** By what refusals call a field that has another name, or stands inside of another. */
+/** Other names of fields in refusals, and fields inside others. */
 const ALIASES: Readonly<Record<string, string>> = {
   include_usage: "stream_options",
   reasoning_effort: "reasoning",
@@ -243,15 +245,15 @@ const ALIASES: Readonly<Record<string, string>> = {
   prompt_cache_options: "cache_control",
   prompt_cache_breakpoint: "cache_control",
 };
-/** Words of every day: a field is meant only where they stand in quotes. */
+/** Everyday words, which name a field only in quotes. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(["store", "include", "reasoning", "thinking", "tools"]);
 
-/** The refusal names a field that was sent and that is not needed. */
+/** The refusal names an optional field that was sent. */
 const namedFields: Rule = (refusal, sent, told) => {
   const { param, words } = refusal;
   const inWords = [...Object.keys(ALIASES), ...sent.fields].filter((name) => isNamed(name, words));
   const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
-  // A tool's schema that is refused is no reason to do without all tools.
+  // A refused schema of one tool is no reason to omit all tools.
   const names = [param, ...(root === "tools" ? [] : [root]), ...inWords];
   const isSent = (field: string): boolean => sent.fields.includes(field) && !NEEDED.has(field);
   return names.flatMap((name) => {
@@ -259,12 +261,12 @@ const namedFields: Rule = (refusal, sent, told) => {
     if (field === "limit") return ofLimit(refusal, sent, told);
     if (field === "reasoning") return ofReasoning(refusal, sent, told);
     if (field === "tools") return UNKNOWN_FIELD.test(`${refusal.code} ${words}`) ? [[told("tools")]] : [];
-    // It stands inside of messages.
+    // `cache_control` is a field inside messages.
     return field === "cache_control" || isSent(field) ? [[told(field)]] : [];
   });
 };
 
-/** The server names the field apart from its words, which may quote what a person wrote. Pure. */
+/** Whether the server names the field apart from its message, which may quote a person's words. Pure. */
 export function areNamedApart({ param }: Refusal, lessons: readonly Refused[]): boolean {
   const root = /^[a-z_]+/.exec(param)?.[0] ?? "";
   const field = ALIASES[param] ?? ALIASES[root] ?? root;
@@ -284,12 +286,13 @@ function isNamed(name: string, words: string): boolean {
 }
 
 /**
- * "supports at most 16384 completion tokens" (OpenAI), "max_tokens: 9000 > 8192" (Anthropic), "less than or equal to `8192`" (Groq), "the
- * valid range of max_tokens is [1, 8192]" (DeepSeek): a number below what was sent is the most that the server takes.
+ * "supports at most 16384 completion tokens" (OpenAI), "max_tokens: 9000 > 8192" (Anthropic), "less than or equal to
+ * `8192`" (Groq), "the valid range of max_tokens is [1, 8192]" (DeepSeek): a number below the sent limit is the
+ * server's maximum.
  */
 const ofLimit: Rule = ({ code, status, words }, { dialect, limit }, told) => {
   const numbers = Array.from(words.matchAll(/(?<![\w.-])\d{2,9}(?![\w-])/g), ([digits]) => Number(digits));
-  // A field that the server does not know has no most.
+  // An unknown field has no maximum.
   const isUnknown = UNKNOWN_FIELD.test(`${code} ${words}`) || /\binstead\b/i.test(words);
   const caps = isUnknown ? [] : numbers.filter((number) => number < limit && number !== status);
   const isRange = caps.length > 0;
@@ -298,13 +301,13 @@ const ofLimit: Rule = ({ code, status, words }, { dialect, limit }, told) => {
   return dialect.api === "messages" || dialect.outputLimit === undefined ? [] : [[told(dialect.outputLimit)]];
 };
 
-/** The server does not know the field at all. */
+/** The server does not know the field. */
 const UNKNOWN_FIELD =
   /unknown|unrecogni[sz]ed|unsupported[ _]parameter|unexpected|extra (?:input|field)|extra_forbidden|not permitted/i;
 
 /**
- * "Supported values are: 'low', 'medium', 'high', and 'xhigh'.", "set reasoning_effort to 'none'" (OpenAI): what no refusal has named is not
- * worth a try.
+ * "Supported values are: 'low', 'medium', 'high', and 'xhigh'.", "set reasoning_effort to 'none'" (OpenAI): only values
+ * that a refusal has named are tried.
  */
 const ofReasoning: Rule = ({ code, words }, { dialect, known }, told) => {
   const sent = dialect.reasoning ?? ABSENT;
@@ -316,7 +319,7 @@ const ofReasoning: Rule = ({ code, words }, { dialect, known }, told) => {
   return [[...new Set([sent, ...others])].map((value) => told("reasoning", value))];
 };
 
-/** What was changed after refusals, in short. Pure. */
+/** A change after a refusal, in short. Pure. */
 export function describeRefused({ field, value }: Pick<Refused, "field" | "value">): string {
   if (field === "api") return `another API than ${value}`;
   if (field === "output_cap") return `at most ${value} tokens`;

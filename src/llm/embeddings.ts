@@ -11,46 +11,44 @@ import { OPENAI_URL } from "./model-provider.ts";
 
 /** Longest wait for an answer, ms. */
 const ATTEMPT_MS = 30_000;
-/** More than any request has: what a server tells beyond that is nonsense. */
+/** More than any request has: a larger count is invalid. */
 const MOST_TOKENS = 1_000_000_000;
 
 const answer = z.object({
   data: z.array(z.object({ index: z.number().int(), embedding: z.array(z.number()).min(1) })),
-  // Not each server tells, and whatever it tells costs nobody the vectors.
+  // Usage is optional, and an invalid one does not cost the vectors.
   usage: z
     .object({ prompt_tokens: z.int().min(0).max(MOST_TOKENS) })
     .optional()
     .catch(undefined),
 });
 
-/** A vector for each text, in their order, all of one length. */
+/** A vector for each text, in order, all of one length. */
 export type Vectors = readonly (readonly number[])[];
 
-/** What a server has answered. */
 export interface Embedded {
   readonly vectors: Vectors;
-  /** What the texts came to; null: the server has not told. */
+  /** Tokens of the texts; null: not reported. */
   readonly promptTokens: number | null;
 }
 
-/** What a request has taken, whatever became of it. */
+/** The cost of a request, whatever its outcome. */
 export interface EmbeddingCost {
-  /** As of a model call's record. */
+  /** As in a model call's record. */
   readonly isPaid: boolean;
-  /** Null: the server has not told. */
+  /** Null: not reported. */
   readonly promptTokens: number | null;
 }
 
-/** A model that makes vectors of texts. */
+/** A model that turns texts into vectors. */
 export interface Embeddings {
-  /** Its name. */
   readonly model: string;
-  /** Where it is, for logs; no secrets. */
+  /** Its address for logs; no secrets. */
   readonly origin: string;
   /**
-   * One attempt.
-   * @param onCost called once, with what the request has taken
-   * @throws ModelError, and nothing else; where the vectors have another length than the configured one, it says so
+   * Makes one attempt.
+   * @param onCost called once, with the cost of the request
+   * @throws ModelError, and nothing else; it reports vectors of another length than the configured one
    */
   embed(
     texts: readonly string[],
@@ -59,7 +57,7 @@ export interface Embeddings {
   ): Promise<Embedded>;
 }
 
-/** The embedding model of an OpenAI-compatible server. It asks nothing until it is asked. */
+/** The embedding model of an OpenAI-compatible server. It sends nothing before its first call. */
 export function createEmbeddings({
   model,
   sentAs = model,
@@ -99,7 +97,7 @@ export function createEmbeddings({
           })
           .asResponse();
         progress = "accepted";
-        // A body that is too large is cut: fewer texts may do.
+        // A body that is too large is cut: fewer texts may fit.
         body = await boundedJson(response).catch((error: unknown) => {
           if (error instanceof SyntaxError) return undefined;
           throw error;
@@ -111,7 +109,7 @@ export function createEmbeddings({
         const failure = signal.aborted
           ? new ModelError("aborted", model, "the caller ended the call", { cause: error })
           : classifyFailure(error, { model, messages: [] }, new Date(), apiKey ?? undefined);
-        // Vectors that are of no use are paid for.
+        // Unusable vectors are paid for, too.
         tell(progress === "accepted" || isPaidFailure(failure, progress));
         throw failure;
       }
@@ -119,7 +117,7 @@ export function createEmbeddings({
   };
 }
 
-/** @throws ModelError if it is no list of so many vectors, all of the configured length */
+/** @throws ModelError if it is no list of this many vectors of the configured length */
 function embeddedIn(
   body: unknown,
   count: number,
@@ -141,7 +139,7 @@ function embeddedIn(
   throw new ModelError("rejected", model, message);
 }
 
-/** @returns null: the server has not told, or nothing came */
+/** @returns null: not reported, or no answer */
 function tokensIn(body: unknown): number | null {
   return answer.pick({ usage: true }).safeParse(body).data?.usage?.prompt_tokens ?? null;
 }

@@ -46,20 +46,24 @@ export interface OpenModelsOptions extends Pick<
 > {
   /** For tests. */
   readonly ollamaOrigin?: string;
-  /** What an earlier run has learned, and where this one keeps what it learns; default: nowhere. */
+  /** Storage of lessons from earlier runs and this one; default: none. */
   readonly learned?: LearnedModels;
-  /** The same of what models have refused; default: nowhere. */
+  /** Storage of models' refusals; default: none. */
   readonly refusals?: LearnedRefusals;
-  /** Told what could not be kept. */
+  /** Called for a lesson that could not be stored. */
   readonly onNotKept?: (error: unknown) => void;
-  /** Called once for each model that an Ollama runs with a smaller window than the model has. @param most tokens of that */
+  /**
+   * Called once for each model that an Ollama runs with a smaller window than the model's own. @param most tokens of
+   * the model's own
+   */
   readonly onSmallOllama?: (model: string, window: number, most: number) => void;
 }
 
 /**
- * Chooses the sources of models: those of `[llm.servers]`, and, for names without a server, the configured server; else OpenAI's, if
- * there is a key; else the first of `[llm.servers]`; else an Ollama on this machine; else the built-in offline model. Sends nothing to a
- * configured server: the daemon starts even if that server is down. Disposing ends every call in flight.
+ * Chooses the sources of models: those of `[llm.servers]`, and, for names without a server, the configured server; else
+ * OpenAI's, if there is a key; else the first of `[llm.servers]`; else an Ollama on this machine; else the built-in
+ * offline model. It sends nothing to a configured server: the daemon starts even if that server is down. Disposing ends
+ * every call in flight.
  * @throws OperatorError if `base_url` is not a URL
  */
 export async function openModels(config: LlmConfig, options: OpenModelsOptions = {}): Promise<Models> {
@@ -101,7 +105,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
   return new SeveralModels(config, open, open(server, models, true));
 }
 
-/** How a server caches the requests of each model, by what is configured of it and known of the server. */
+/** How a server caches each model's requests, by the configuration and the server's known rules. */
 function cacheRulesAt(
   hostname: string,
   prefix: string,
@@ -117,7 +121,7 @@ function plainAddress(url: URL): string {
   return url.href.replace(/\/$/, "");
 }
 
-/** The servers of a configuration, by what their models' names begin with, and under what is kept what was learned there. Pure. */
+/** The servers of a configuration, by the beginnings of their models' names, with the keys of their stored lessons. Pure. */
 export function lessonPlaces(llm: LlmConfig): { readonly prefix: string; readonly key: string }[] {
   const { baseUrl, apiKey, servers } = llm;
   const [first] = servers;
@@ -146,7 +150,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
-  /** When to repeat a question that the server did not answer, by `performance.now()`. */
+  /** When an unanswered question may be repeated, by `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
   readonly #kept: KeptLessons;
   /** With the prefix. */
@@ -187,7 +191,7 @@ class ServerModels extends KnownWindows implements ModelSource {
     };
   }
 
-  /** A restarted server may serve another model and not know the model that it listed first. */
+  /** A restarted server may serve another model, and not know the one that it listed first. */
   async #insteadOf(model: string, error: unknown, signal: AbortSignal): Promise<string | undefined> {
     if (!(error instanceof ModelError && error.status === 404) || model !== this.#auto) return undefined;
     this.#auto = undefined;
@@ -221,7 +225,7 @@ class ServerModels extends KnownWindows implements ModelSource {
 
   async resolve(configured: string, signal?: AbortSignal): Promise<string> {
     const known = this.nameOf(configured);
-    // The usual case: nothing to ask, and no call to end.
+    // The usual case: there is no question, and no call to end.
     if (known !== undefined && (this.#server.isOpenAi || !this.#mayLearn(known, configured))) return known;
     const asking = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     try {
@@ -261,7 +265,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   protected override believedWindow(model: string): BelievedWindow | undefined {
     const listed = this.#listedOf(model)?.window;
     if (listed !== undefined) return { tokens: listed, source: "listed" };
-    // Ollama runs models with smaller windows, and is asked for the window before the first turn.
+    // Ollama runs models with smaller windows, so it is asked for the window before the first turn.
     const known = this.#ollama.isThere ? undefined : knownWindow(model);
     return known === undefined ? undefined : { tokens: known, source: "table" };
   }
@@ -286,7 +290,7 @@ class ServerModels extends KnownWindows implements ModelSource {
     );
   }
 
-  /** Only for the windows: a server that does not list its models can still be used. */
+  /** Only for the windows: a server without a listing can still be used. */
   async #learnListed(signal: AbortSignal): Promise<void> {
     if (!this.#mayList) return;
     try {
@@ -320,7 +324,7 @@ class ServerModels extends KnownWindows implements ModelSource {
   }
 }
 
-/** Texts and results tell each picture's name, type and size, so nothing else has to. */
+/** Texts and results name each picture's type and size already. */
 function withoutImages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   return messages.flatMap((message) => {
     if (message.role !== "user" || message.images === undefined) return message;

@@ -15,38 +15,38 @@ export interface ModelRequest {
   readonly maxOutputTokens: number;
   /** Undefined: the server's default. */
   readonly temperature: number | undefined;
-  /** The same for all requests of a conversation, and opaque: a provider sends requests with one key to the same cache. */
+  /** Opaque, and equal for all requests of a conversation: a provider sends requests with one key to the same cache. */
   readonly cacheKey?: string;
   /**
-   * Where what stays the same ends, rising: of the system prompt, of the summaries, and of all that the next request will
-   * begin with. Undefined: there will be none.
+   * Ends of the stable parts, ascending: of the system prompt, of the summaries, and of the beginning that the next
+   * request shares. Undefined: there is no next request.
    */
   readonly stableEnds?: readonly TextEnd[];
-  /** What the model has thought before calls that these messages show. Default: nothing. */
+  /** The model's thoughts before calls in these messages. Default: none. */
   readonly thoughts?: readonly Thoughts[];
-  /** Waits before the conversation's last turns, ms, that before this one last: a cache's life is chosen by them. Undefined: nothing is known. */
+  /** Waits before the conversation's last turns, ms, this turn's last, which determine a cache's life. Undefined: unknown. */
   readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
   readonly task?: "answer" | "summarise";
-  /** Longest useful text, estimated tokens, for the offline model; the prompt says it in words. */
+  /** Longest useful text, estimated tokens, for the offline model; the prompt states it in words. */
   readonly textLimit?: number;
 }
 
 export interface ModelCallOptions {
-  /** Ends the call at once; it then rejects with kind `aborted`. */
+  /** Ends the call at once, which then rejects with kind `aborted`. */
   readonly signal: AbortSignal;
-  /** Each piece of visible text as it comes. */
+  /** Called for each piece of visible text. */
   readonly onText?: (delta: string) => void;
   /** Called if the text from `onText` is void: the answer starts again (another attempt or model). */
   readonly onRestart?: () => void;
-  /** Called before a model is asked again, with the number of the attempt, 2 or more, and how many there are at most. */
+  /** Called before a model is asked again, with the number of the attempt, from 2, and the most that are made. */
   readonly onRetry?: (attempt: number, of: number) => void;
   /**
-   * Called before each attempt, those of retries, fallbacks and corrections too, with the model that it asks. A {@link ModelError} of kind
-   * `not_allowed` that it throws ends the call.
+   * Called before each attempt with its model, also for retries, fallbacks and corrections. A {@link ModelError} of
+   * kind `not_allowed` from it ends the call.
    */
   readonly onAttempt?: (model: string) => void;
-  /** Called for every attempt that was made, failed ones too. */
+  /** Called for every attempt that was made, even a failed one. */
   readonly onCall?: (record: ModelCallRecord) => void;
 }
 
@@ -67,14 +67,14 @@ export interface ModelAnswer {
 }
 
 /**
- * What a model has thought before it made calls, in a form that only its own API reads. It holds people's words where no search finds
- * them: whoever keeps it drops it with the turn, or as soon as anything that the model had seen is changed.
+ * A model's thoughts before its calls, in a form that only its own API can read. They may contain people's words
+ * unsearchably: their holder drops them with the turn, or as soon as any text that the model has read changes.
  */
 export interface Thoughts {
-  /** The model that has thought it, by its full name. */
+  /** The model's full name. */
   readonly model: string;
   readonly api: "responses" | "messages";
-  /** Of the calls that it stands before. */
+  /** The ids of the calls after them. */
   readonly callIds: readonly string[];
   readonly items: readonly object[];
 }
@@ -83,29 +83,29 @@ export interface TokenUsage {
   readonly promptTokens: number;
   /** Part of `promptTokens` that the provider had cached. */
   readonly cachedTokens: number;
-  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or it does not tell. */
+  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or not reported. */
   readonly writtenTokens: number;
   readonly completionTokens: number;
 }
 
-/** What one attempt cost, for the log. */
+/** The cost of one attempt, for the log. */
 export interface ModelCallRecord {
   readonly model: string;
   readonly outcome: "answered" | ModelErrorKind;
-  /** Why it failed, where that is known. */
+  /** Why it failed, if known. */
   readonly reason?: FailureReason | undefined;
-  /** As the server reported it; undefined: it reported nothing. */
+  /** The server's report; undefined: none. */
   readonly usage: TokenUsage | undefined;
-  /** The request reached a server that did not turn it away: providers bill it, whatever came of it. */
+  /** The request reached a server that did not refuse it: providers bill it, whatever its outcome. */
   readonly isPaid: boolean;
-  /** Estimated tokens of what came, thinking included; 0 where the server has reported on a whole answer. */
+  /** Estimated tokens received, thinking included; 0 if the server has reported on a whole answer. */
   readonly receivedTokens: number;
-  /** From the request to the first piece of text or call; undefined if none came. */
+  /** From the request to the first piece of text or call; undefined: none arrived. */
   readonly firstTokenMs: number | undefined;
   readonly totalMs: number;
 }
 
-/** Something that answers requests: a server, or the built-in offline model. */
+/** Answers requests: a server, or the built-in offline model. */
 export interface Model {
   /**
    * @throws ModelError, and nothing else
@@ -113,7 +113,7 @@ export interface Model {
   answer(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer>;
 }
 
-/** Why a model's server has not answered, where it says so in a way that is known. */
+/** Why a model's server has failed, if it states that in a known way. */
 export type FailureReason =
   | "window"
   | "quota"
@@ -125,7 +125,7 @@ export type FailureReason =
   | "unknown_model"
   | "cannot_load"
   | "tool_attempt_failed"
-  /** All output tokens went into thoughts. */
+  /** All output tokens were spent on thinking. */
   | "output_spent"
   | "no_tools"
   | "other_api"
@@ -141,19 +141,19 @@ export type ModelErrorKind =
   /** No first token, or silence in mid-stream. */
   | "timeout"
   | "rate_limited"
-  /** 5xx, refused and reset connections, streams that end in the middle. */
+  /** 5xx, refused and reset connections, streams that end early. */
   | "unavailable"
-  /** The request is larger than the model's window; `window` has its size if the server told. */
+  /** The request exceeds the model's window; `window` has its size if the server states it. */
   | "context_length"
   /** The server understood and refused: an unknown model, a bad parameter. */
   | "rejected"
   /** The key is missing or wrong. */
   | "unauthorized"
-  /** The server redirects, which is not followed; the message says where to, and names no secret. */
+  /** The server redirects, which is not followed; the message has the target, without secrets. */
   | "redirected"
-  /** An answer without text and without calls. */
+  /** An answer without text and calls. */
   | "empty"
-  /** The caller's `onAttempt`: nothing was sent. */
+  /** The caller's `onAttempt` refused: nothing was sent. */
   | "not_allowed";
 
 const RETRYABLE: ReadonlySet<ModelErrorKind> = new Set(["timeout", "rate_limited", "unavailable", "empty"]);
@@ -166,14 +166,14 @@ export class ModelError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** The model's window in tokens, from a `context_length` refusal. */
   readonly window: number | undefined;
-  /** Undefined: nobody knows why, or no server has said anything. */
+  /** Undefined: unknown, or no server has answered. */
   readonly reason: FailureReason | undefined;
-  /** The server's refusal in short, for the operator: status, type, code and field. Its sentences stand in `message` alone. */
+  /** The server's refusal in short, for the operator: status, type, code and field. Its sentences are only in `message`. */
   readonly brief: string | undefined;
 
-  /** Of `context_length`: the server's own words say so, or its counts, and nothing that a person wrote. */
+  /** For `context_length`: the server's own words or counts show it, not a person's quoted words. */
   readonly isSurelySize: boolean;
-  /** How `window` is known. */
+  /** The source of `window`. */
   readonly windowSource: "told" | "measured";
   /** The reason of the refusal is unknown, and the model has answered no request of this size: a smaller one may be answered. */
   readonly mayBeSize: boolean;
@@ -203,12 +203,12 @@ export class ModelError extends WeirError {
       : this.#copy(message, this.kind, { brief });
   }
 
-  /** A copy that a smaller request may help. */
+  /** A copy for which a smaller request may help. */
   asMaybeSize(): ModelError {
     return this.#copy(this.message, this.kind, { mayBeSize: true });
   }
 
-  /** A copy of a `context_length` refusal of a request that its length cannot have been the reason of. */
+  /** A copy of a `context_length` refusal whose cause cannot be the request's length. */
   asNotForSize(): ModelError {
     return this.#copy(this.message, "rejected", {
       window: undefined,

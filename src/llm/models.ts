@@ -1,3 +1,9 @@
+/**
+ * Model servers: chooses the server of a model, sends requests in its API and dialect, retries, and learns windows,
+ * factors and refusals. The only room with model HTTP; it knows requests and answers, not channels, and stores lessons
+ * through interfaces.
+ */
+
 import type { LlmConfig, ModelConfig } from "../config/config.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { ModelPrice } from "../core/cost.ts";
@@ -7,26 +13,26 @@ import type { LearnedModel } from "./catalog/learned-models.ts";
 import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { Model } from "./model.ts";
 
-/** What `[llm]` says of servers and models that holds from the next request on. */
+/** The part of `[llm]` that a reload changes for later requests. */
 export type ModelsConfig = Pick<LlmConfig, "models" | "servers">;
 
 /** The models of one server, under their full names, or of several. */
 export interface ModelSource extends AsyncDisposable {
   /** Makes one attempt per answer. Takes the name `auto`, too. */
   readonly model: Model;
-  /** The built-in model answers: no server and no key were found. */
+  /** The built-in model answers, since neither a server nor a key was found. */
   readonly isOffline: boolean;
   /** One line for the log and the status; no secrets. */
   describe(): string;
-  /** From now on this is what `[models]` says, from the next request on. */
+  /** Replaces the settings of `[models]`, from the next request on. */
   configure(models: readonly ModelConfig[]): void;
   /**
    * The server's name for a configured model. Also learns the windows that the server reports.
    * @param signal ends the requests
-   * @throws ModelError if the server has to be asked and does not answer; its message says what to do
+   * @throws ModelError if the server must be asked and does not answer; its message has the remedy
    */
   resolve(configured: string, signal?: AbortSignal): Promise<string>;
-  /** The server's name for a configured model as far as it is known now; undefined: the server has to be asked. */
+  /** The server's name for a configured model without a request; undefined: the server must be asked. */
   nameOf(configured: string): string | undefined;
   /**
    * Loads the lessons of earlier runs. Call it after the agents are made: a small learned window must not prevent the start.
@@ -39,12 +45,12 @@ export interface ModelSource extends AsyncDisposable {
    * @param configured the agent's setting (0: not set); `[models]` overrides it
    */
   windowOf(model: string, configured: number): number;
-  /** The same window, with how it is known and until when. */
+  /** The same window, with its source and expiry. */
   knownWindow(model: string, configured: number): KnownWindow;
   /**
-   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least, and never below a
-   * prompt that the model has answered; it is forgotten after a day, one that the server has told (the default) after 30 days, or when
-   * `[models]` says a larger one than it did then.
+   * Learns a window from a model's refusals or from its server's counts. The window only shrinks, to 1,024 at least,
+   * and never below a prompt that the model has answered. It is forgotten after a day (30 days if the server has stated
+   * it, the default), or when `[models]` sets a larger one than before.
    */
   learnWindow(model: string, tokens: number, source?: LearnedSource): void;
   /** Evidence of a model's window from its answers and refusals. */
@@ -53,20 +59,20 @@ export interface ModelSource extends AsyncDisposable {
   factorOf(model: string): number;
   /** Learns from the reported tokens of an answered request: the factor rises at once and falls slowly. */
   learnFactor(model: string, report: Anchor): void;
-  /** Whether pictures are sent to a model: to all of which `[models]` does not say otherwise. */
+  /** Whether pictures are sent to a model: yes, unless `[models]` excludes them. */
   seesImages(model: string): boolean;
   /** A model's price, from the first of these that has one: configuration, server's listing, price table; undefined: none has. */
   priceOf(model: string): ModelPrice | undefined;
-  /** How a model's requests are cached; undefined: nothing is. */
+  /** How a model's requests are cached; undefined: not at all. */
   cacheRule(model: string): CacheRule | undefined;
-  /** Has the server list its models, and so their prices, if it has not yet. Never throws before `signal` ends. */
+  /** Asks the server for its models with their prices, once. Never throws before `signal` ends. */
   askPrices(signal: AbortSignal): Promise<void>;
 }
 
-/** The models that agents may use, and their windows. */
+/** The models that agents may use, with their windows. */
 export interface Models extends Omit<ModelSource, "configure"> {
-  /** From now on these are the servers, and this is what `[models]` says, from the next request on; a call in flight goes on. */
+  /** Replaces the servers and the settings of `[models]`, from the next request on; calls in flight continue. */
   configure(config: ModelsConfig): void;
-  /** Does work, which must not wait for anything, as if `[llm.servers]` and `[models]` said this. */
+  /** Runs synchronous work as if `[llm.servers]` and `[models]` had these settings. */
   trying<Result>(config: ModelsConfig, work: () => Result): Result;
 }

@@ -9,6 +9,6 @@ export function notify<Arguments extends readonly unknown[]>(
   try {
     listener?.(...values);
   } catch {
-    // See above.
+    // Dropped, as above.
   }
 }

@@ -2,11 +2,11 @@ import { type LlmConfig, serverOf } from "../config/config.ts";
 import { isOllamaAt, OLLAMA_ORIGIN } from "./catalog/ollama.ts";
 import { OPENAI_URL } from "./model-provider.ts";
 
-/** Who answers, in the words of OpenTelemetry's conventions for generative AI. */
+/** A model server in the terms of OpenTelemetry's conventions for generative AI. */
 export interface ModelServer {
   /** `gen_ai.provider.name`: one of its well-known names, or one of ours. */
   readonly provider: string;
-  /** Null: nobody is asked over a network. */
+  /** Null: no network is used. */
   readonly address: string | null;
   readonly port: number | null;
 }
@@ -31,9 +31,9 @@ const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
 ];
 
 /**
- * What spans say of the server of a model. Of a server that it does not know it says `openai`, whose protocol it speaks: the
- * address tells which one it is. Pure.
- * @param isOffline the built-in stand-in answers for names without a server
+ * The attributes of a model's server in spans. An unknown server is `openai`, whose protocol it speaks: its address
+ * identifies it. Pure.
+ * @param isOffline the built-in model answers for names without a server
  * @param model null: the default server's
  */
 export function modelServerOf(

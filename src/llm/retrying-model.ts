@@ -12,25 +12,28 @@ import {
 import { notify } from "./notify.ts";
 import { lessonOf, mayBeForSize, nextStep, type Refused, standingFailure } from "./window-search.ts";
 
-/** A request that was made for one model. */
+/** A request made for one model. */
 export interface MadeRequest extends Pick<Refused, "estimated" | "window" | "reserve"> {
   readonly request: ModelRequest;
-  /** What it counts tells what a token of our estimates is worth: it is of the usual form and size. Default: false. */
+  /** Its token count may correct our estimates: it has the usual form and size. Default: false. */
   readonly teachesFactor?: true;
 }
 
-/** Makes the request of one answer, for each model that may give it. */
+/** Makes the requests of one answer, for each model that may give it. */
 export interface RequestMaker {
-  /** The model that is asked first. */
+  /** The first model to ask. */
   readonly model: string;
   /**
    * @param model that model, or a fallback
-   * @param window tokens of the largest window that it may be made for; Infinity: the model's own
+   * @param window tokens of the largest window to use; Infinity: the model's own
    * @returns null: it cannot be made to fit
    * @throws ModelError why this model cannot be asked
    */
   make(model: string, window: number): Promise<MadeRequest | null>;
-  /** Its caller makes a shorter one: `make` is asked for none, and a refusal for the size by the first model is thrown at once. Default: false. */
+  /**
+   * Its caller shortens requests itself: `make` is not called for a smaller one, and a refusal of the size by the first
+   * model is thrown at once. Default: false.
+   */
   readonly isShortenedByCaller?: true;
 }
 
@@ -42,23 +45,22 @@ export interface RetryingModel {
 
 /** Limits on how long a person waits; all times in milliseconds. */
 export interface RetryOptions {
-  /** Models to try in order when the requested one has failed. */
+  /** Models to try in order after the requested one has failed. */
   readonly fallbacks: readonly string[];
-  /** Attempts on each model. */
   readonly maxAttempts: number;
-  /** Before the second attempt; doubles with each further one. */
+  /** Delay before the second attempt; it doubles with each further one. */
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
   /** No retry if the server asks for a longer wait. */
   readonly maxRetryAfterMs: number;
   /**
-   * No attempt begins after this time; each model but the last may retry for its share. An attempt in flight
-   * goes on: it may be writing the answer, and has its own timeouts.
+   * No attempt begins after this time; each model but the last may retry for its share. An attempt in flight continues:
+   * it may be writing the answer, and has its own timeouts.
    */
   readonly budgetMs: number;
   /** Called for each answer from a fallback, with the requested model's failure. */
   readonly onPassedOver: (answeredBy: string, first: ModelError) => void;
-  /** What is known of a model's window, and where it is kept what is learned of it; default: nothing, and nowhere. */
+  /** The evidence on a model's window, which also collects new evidence; default: none. */
   readonly evidenceOf: (model: string) => WindowEvidence | null;
 }
 
@@ -74,11 +76,12 @@ const DEFAULTS: RetryOptions = {
 };
 
 /**
- * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, sends less where the size may be why it was
- * refused (`window-search.ts`), then tries the fallbacks, each with a request that is made for it.
+ * A model for calls that a person waits for: retries with back-off, honours `Retry-After`, sends a smaller request if
+ * the size may be the reason of a refusal (`window-search.ts`), then tries the fallbacks, each with its own request.
  *
- * `aborted` and `not_allowed` are thrown at once. Otherwise the last failure is thrown; its message also has the requested model's
- * failure, which the operator has to fix. But if a fallback failed with `context_length`, that failure is thrown.
+ * `aborted` and `not_allowed` are thrown at once. Otherwise the last failure is thrown; its message also has the
+ * requested model's failure, which the operator has to fix. But if a fallback failed with `context_length`, that
+ * failure is thrown.
  */
 export function createRetryingModel(model: Model, overrides: Partial<RetryOptions> = {}): RetryingModel {
   const retryOptions = { ...DEFAULTS, ...overrides };
@@ -98,7 +101,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
         const rules = { retryOptions, until, hasFallback: left > 1 };
         try {
           const answer = await answerWithRetries(model, maker, name, options.signal, progress, rules);
-          // A fallback whose window is too small for what cannot be made shorter is not asked.
+          // Skips a fallback whose window is too small for the shortest request.
           if (answer === null) continue;
           const failure = first;
           if (failure !== undefined) notify(() => retryOptions.onPassedOver(name, failure));
@@ -122,7 +125,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
   };
 }
 
-/** Of a request that was made already, and whose size nobody has estimated. */
+/** For a finished request without an estimate of its size. */
 function plainMaker(request: ModelRequest): RequestMaker {
   return {
     model: request.model,
@@ -131,7 +134,7 @@ function plainMaker(request: ModelRequest): RequestMaker {
   };
 }
 
-/** The last failure; its message, and what is told of it, end with the first failure's if they differ. */
+/** The last failure; its message and its brief end with the first failure's if they differ. */
 function withFirst(last: ModelError | undefined, first: ModelError | undefined): ModelError | undefined {
   if (last === undefined || first === undefined || first === last) return last;
   const isOurs = last.brief === undefined && first.brief === undefined;
@@ -152,7 +155,7 @@ interface RetryRules {
 }
 
 /**
- * Asks one model, up to `maxAttempts` times, and more often where a smaller request may be answered.
+ * Asks one model, up to `maxAttempts` times, and more often if a smaller request may be answered.
  * @returns null: no request can be made for it
  */
 async function answerWithRetries(
@@ -191,7 +194,7 @@ async function answerWithRetries(
   }
 }
 
-/** What is to be sent next in place of a refused request; null: nothing smaller. */
+/** The next request after a refusal; null: no smaller one. */
 async function smallerRequest(
   maker: RequestMaker,
   name: string,
@@ -204,7 +207,7 @@ async function smallerRequest(
   return ofMaker(maker.make(name, step.window));
 }
 
-/** A failure of our own, such as of the log: no model has failed, and none is asked instead. */
+/** A failure of our own, such as of the log: the model did not fail, so no other is asked. */
 class MakerError extends Error {}
 
 async function ofMaker(made: ReturnType<RequestMaker["make"]>): ReturnType<RequestMaker["make"]> {
@@ -215,16 +218,16 @@ async function ofMaker(made: ReturnType<RequestMaker["make"]>): ReturnType<Reque
   }
 }
 
-/** @returns ms; null: there is no other attempt */
+/** @returns ms; null: no further attempt */
 function waitBeforeNext(
   failure: ModelError,
   failures: number,
   smaller: MadeRequest | "unchanged" | null,
   { retryOptions, until, hasFallback }: RetryRules,
 ): number | null {
-  // Where the server may only be down, a fallback is better than more attempts.
+  // If the server may only be down, a fallback is better than more attempts.
   const isEnough = smaller === null || (failure.retryable && hasFallback);
-  // A model that is being loaded answers soon: the time bounds the attempts alone.
+  // A model that is loading answers soon: only the time limits its attempts.
   if (isEnough && failure.reason !== "loading" && failures >= retryOptions.maxAttempts) return null;
   const waitMs =
     smaller === null || failure.retryable
@@ -233,7 +236,7 @@ function waitBeforeNext(
   return waitMs === null || performance.now() + waitMs > until ? null : waitMs;
 }
 
-/** The failure of a model that is asked no more. */
+/** The failure after the last attempt at a model. */
 function endedBy(
   refused: readonly Refused[],
   evidence: WindowEvidence | null,
@@ -250,7 +253,7 @@ function endedBy(
     : last.failure;
 }
 
-/** Takes note of an answer to a request, before which larger ones were refused or none. */
+/** Learns from an answered request, perhaps after refusals of larger ones. */
 export function learn(
   evidence: WindowEvidence,
   refused: readonly Refused[],
@@ -284,7 +287,7 @@ function waitBeforeRetry(
     return error.retryAfterMs > retryOptions.maxRetryAfterMs ? null : error.retryAfterMs;
   }
   const waitMs = backoffMs({ fromMs: retryOptions.firstDelayMs, toMs: retryOptions.maxDelayMs }, retries);
-  // Jitter of one half: channels that failed together must not retry together.
+  // Jitter of one half, since channels that failed together must not retry together.
   return waitMs * (0.5 + Math.random() / 2);
 }
 

@@ -9,7 +9,7 @@ import type { LearnedModel } from "./catalog/learned-models.ts";
 import { type Model, ModelError } from "./model.ts";
 import type { Models, ModelsConfig, ModelSource } from "./models.ts";
 
-/** Where a server is, and what its models' names begin with. */
+/** A server's address, and the beginning of its models' names. */
 export interface ServerAddress extends Omit<ServerConfig, "name"> {
   /** "" for the default server, or `NAME/`. */
   readonly prefix: string;
@@ -18,35 +18,35 @@ export interface ServerAddress extends Omit<ServerConfig, "name"> {
 /** Opens the source of a server's models; sends nothing. */
 type OpenSource = (server: ServerAddress, models: readonly ModelConfig[]) => ModelSource;
 
-/** A source, and what it was opened with. */
+/** A source with its settings. */
 interface Named {
   readonly name: string;
   readonly server: ServerAddress;
   readonly source: ModelSource;
 }
 
-/** The sources that hold at one time. */
+/** The sources in use. */
 interface Sources {
   /** For names without a server. */
   readonly byDefault: Named;
   readonly named: readonly Named[];
 }
 
-/** The default server's models and those of `[llm.servers]` behind one door: a model's name says whose it is. */
+/** The models of the default server and of `[llm.servers]`, dispatched by a model's name. */
 export class SeveralModels implements Models {
   readonly model: Model;
   readonly #open: OpenSource;
-  /** What the start has found for `[llm]`: it goes before `[llm.servers]` unless it is the offline model. */
+  /** The source of `[llm]` at the start: it precedes `[llm.servers]` unless it is the offline model. */
   readonly #ofStart: Named;
   #sources: Sources;
   #config: ModelsConfig;
-  /** What a reload has put out of force: calls in flight go on, and what was learned is still being written. */
+  /** Sources that a reload has replaced: calls in flight continue, and lessons are still being written. */
   readonly #retired = new Set<ModelSource>();
-  /** Names of servers that a reload has taken away. */
+  /** Names of servers that a reload has removed. */
   readonly #removed = new Set<string>();
   #hasRecalled = false;
 
-  /** @param ofStart the models of the server of `[llm]`, or what stands in for it */
+  /** @param ofStart the models of the server of `[llm]`, or its substitute */
   constructor(config: ModelsConfig, open: OpenSource, ofStart: ModelSource) {
     this.#open = open;
     const nowhere = { prefix: "", baseUrl: "", apiKey: null, api: "auto" as const, headers: {} };
@@ -157,7 +157,7 @@ export class SeveralModels implements Models {
   }
 
   /**
-   * A turn that runs while its server is taken away must not go on at another provider.
+   * Keeps a running turn whose server was removed from continuing at another provider.
    * @throws ModelError
    */
   #refuseRemoved(model: string): void {
@@ -172,13 +172,12 @@ export class SeveralModels implements Models {
     return (serverOf(model, named) ?? byDefault).source;
   }
 
-  /** Each once. */
   #all(): ModelSource[] {
     const { byDefault, named } = this.#sources;
     return [byDefault, ...named].map(({ source }) => source);
   }
 
-  /** A server that is as it was keeps its source. */
+  /** Unchanged servers keep their sources. */
   #sourcesFor({ servers, models }: ModelsConfig): Sources {
     const before: readonly Named[] = [this.#ofStart, ...this.#known()];
     const sourceOf = (name: string, server: ServerAddress): Named =>
@@ -198,13 +197,13 @@ export class SeveralModels implements Models {
   }
 
   #known(): readonly Named[] {
-    // Undefined in the constructor alone.
+    // Undefined only in the constructor.
     const sources: Sources | undefined = this.#sources;
     return sources === undefined ? [] : [sources.byDefault, ...sources.named];
   }
 }
 
-/** What cannot be read now is learned anew. */
+/** A lesson that cannot be read now is learned again. */
 async function recall(source: ModelSource): Promise<void> {
   await source.recallLearned().catch(() => undefined);
 }

@@ -5,42 +5,43 @@ import type { LearnedSource, Suspicion } from "./catalog/window-evidence.ts";
 import type { ModelError } from "./model.ts";
 
 /**
- * Finds a model's window by what it refuses. Pure: what was tried goes in, what to try next and what was learned come out.
+ * Finds a model's window from refusals. Pure: it gets the tried requests, and returns the next one to try and the
+ * lessons.
  *
- * A refusal that may be about size is tried with less, in the same turn, by a view that is made for that call alone. Words of the server
- * teach its window at once. Where the words are unknown, an answer to the smaller request is only a suspicion, for the cause may have
- * passed meanwhile: the next request of its natural size, of whatever channel, is the proof. If it is refused in the same words, the
- * window lies between, and is learned; if it is answered, the suspicion is dropped. So the proof costs one refused request, which
- * providers do not bill, once for each window; and nobody waits for a request that is made for the proof alone.
+ * After a refusal that may be about size, a smaller request is tried in the same turn, with a view made for that call
+ * alone. If the server states its window, it is learned at once. If the wording is unknown, an answer to the smaller
+ * request is only a suspicion, since the cause may have passed meanwhile: the next request of its natural size, in any
+ * channel, is the test. If it is refused in the same words, the window lies between the two sizes, and is learned; if
+ * it is answered, the suspicion is dropped. So a test costs one refused request for each window, which providers do not
+ * bill; and no request is made for the test alone.
  */
 
-/** A request that was refused. */
 export interface Refused {
   readonly failure: ModelError;
   /** Estimated tokens of the whole request. */
   readonly estimated: number;
-  /** Tokens of the window that it was made for. */
+  /** Tokens of the window for which it was made. */
   readonly window: number;
-  /** Tokens of that window that were kept free for the answer. */
+  /** Tokens of that window reserved for the answer. */
   readonly reserve: number;
 }
 
-/** What is known of the model that is asked. */
+/** The known facts on the model. */
 export interface Known {
   /** Real tokens per estimated token. */
   readonly factor: number;
-  /** Estimated tokens of the largest request that it has answered. */
+  /** Estimated tokens of the largest answered request. */
   readonly answered: number;
   readonly suspicion: Suspicion | null;
 }
 
-/** `smaller`: a request for a window of so many tokens; `unchanged`: the same once more; `over`: a smaller one is of no use. */
+/** `smaller`: a request for a window of this size; `unchanged`: the same once more; `over`: a smaller one does not help. */
 export type SearchStep =
   | { readonly kind: "smaller"; readonly window: number }
   | { readonly kind: "unchanged" }
   | { readonly kind: "over" };
 
-/** What a request teaches that was answered. */
+/** The lesson of an answered request. */
 export type Lesson =
   | { readonly kind: "learn"; readonly tokens: number; readonly source: LearnedSource }
   | { readonly kind: "suspect"; readonly suspicion: Suspicion }
@@ -50,15 +51,15 @@ export type Lesson =
 /** Sizes of the next requests, as shares of the refused one: after a refusal for size, and after one for an unknown reason. */
 const SHARES_OF_SIZE = [0.75, 0.5, 0.25] as const;
 const SHARES_BY_RULE = [0.75, 0.5] as const;
-/** A smaller request, in estimated tokens, fits each model that people use for conversations. */
+/** Estimated tokens below which a request fits every model used for conversations. */
 const LEAST_SUSPECT = 2048;
 
-/** The next request after refusals of one, the newest last. */
+/** The next request after refusals, the newest last. */
 export function nextStep(refused: readonly Refused[], known: Known): SearchStep {
   const [first, last] = [refused[0], refused.at(-1)];
   if (first === undefined || last === undefined) return { kind: "over" };
   const by = reasonOf(last, known);
-  // Each step is a call that may be paid: no wording and no count makes more of them than the steps by shares.
+  // Each step may cost a call, so no wording and no count allows more than the steps by shares.
   if (by === "no" || refused.length > SHARES_OF_SIZE.length) return { kind: "over" };
   const isNatural = last.window === first.window;
   if (isNatural && refused.length === 1 && mayPass(last.failure)) return { kind: "unchanged" };
@@ -85,8 +86,8 @@ export function nextStep(refused: readonly Refused[], known: Known): SearchStep 
 }
 
 /**
- * What is learned where a request is answered, after refusals of larger ones or after none.
- * @param answered.isCounted its provider has counted its tokens, so the estimate is corrected by that
+ * The lesson of an answered request, perhaps after refusals of larger ones.
+ * @param answered.isCounted its provider has counted its tokens, which corrects the estimate
  */
 export function lessonOf(
   refused: readonly Refused[],
@@ -100,7 +101,7 @@ export function lessonOf(
   const { window } = answered;
   const last = refused.findLast((one) => reasonOf(one, known) === "size");
   if (last?.failure.isSurelySize === true) {
-    // Where nobody counts, the window has to stand for an estimate that is too low as well.
+    // Without a count, the window must allow for an estimate that is too low.
     const tokens = answered.isCounted ? (toldBy(last, known) ?? window) : window;
     return {
       kind: "learn",
@@ -118,10 +119,10 @@ export function lessonOf(
   };
 }
 
-/** A server's way to say that a request is too large, whatever its words. */
+/** HTTP's status for a request that is too large, whatever the wording. */
 const TOO_LARGE = 413;
 
-/** The failure that stands after refusals: where the smaller one was refused as well, its size was not the reason. */
+/** The failure to report after refusals: if the smaller request was refused as well, the size was not the reason. */
 export function standingFailure([first]: readonly Refused[], known: Known): ModelError | undefined {
   if (first === undefined) return undefined;
   const { failure } = first;
@@ -129,12 +130,12 @@ export function standingFailure([first]: readonly Refused[], known: Known): Mode
   return failure.kind === "context_length" && !isOfSize ? failure.asNotForSize() : failure;
 }
 
-/** May a smaller request than this one be answered? */
+/** Whether a smaller request may be answered. */
 export function mayBeForSize(refused: Refused, known: Known): boolean {
   return reasonOf(refused, known) !== "no";
 }
 
-/** `size`: the server says so, by its words or its counts; `rule`: nobody knows, and the model has answered none as large. */
+/** `size`: the server's words or counts show it; `rule`: the reason is unknown, and the model has answered none as large. */
 function reasonOf(refused: Refused, known: Known): "size" | "rule" | "no" {
   const { failure, estimated } = refused;
   const isOfSize = failure.kind === "context_length";
@@ -152,7 +153,7 @@ function isWithoutReason({ kind, status, reason }: ModelError): boolean {
   return kind === "unavailable" ? status === 500 : kind === "rejected" && REFUSALS.has(status);
 }
 
-/** A failure of the moment: it says nothing, or nothing but that there was one. */
+/** A momentary failure: without a message, or with a meaningless one. */
 function mayPass({ kind, message }: ModelError): boolean {
   if (kind === "empty") return true;
   if (kind !== "unavailable") return false;
@@ -164,8 +165,8 @@ function mayPass({ kind, message }: ModelError): boolean {
 }
 
 /**
- * Can the window that an error tells be why this request was refused? What an error says may be what a person wrote: servers repeat it.
- * Where even a much too low estimate fits, it is not.
+ * Whether the window in an error can be the reason of this refusal. Servers may repeat people's words in an error, so a
+ * window in which even a much too low estimate fits does not count.
  */
 function isCredible(refused: Refused, known: Known): boolean {
   const { window } = refused.failure;
@@ -176,7 +177,7 @@ function toldBy(refused: Refused, known: Known): number | undefined {
   return isCredible(refused, known) ? refused.failure.window : undefined;
 }
 
-/** The most tokens that a request may have that was estimated so. */
+/** Most tokens of a request with this estimate. */
 function mostOf({ estimated }: Pick<Refused, "estimated">, { factor }: Known): number {
   return estimated * (factor === 1 ? MAX_FACTOR : Math.min(MAX_FACTOR, factor * 2));
 }
@@ -186,7 +187,7 @@ function isSizeOf(refused: Refused, known: Known): (tokens: number) => boolean {
   return (tokens) => tokens >= least && tokens <= mostOf(refused, known) + refused.reserve;
 }
 
-/** The window in which a request has room for a share of what this one takes. A quarter of it at most is kept free for the answer. */
+/** The window for a request of a share of this one's size. At most a quarter of it is reserved for the answer. */
 function windowAt({ estimated, window, reserve }: Refused, share: number, { factor }: Known): number {
   const room = Math.floor(estimated * factor * share);
   return Math.min(room + Math.min(reserve, Math.floor(room / 3)), Math.floor(window * share));
@@ -194,7 +195,7 @@ function windowAt({ estimated, window, reserve }: Refused, share: number, { fact
 
 const LONGEST_WORDS = 200;
 
-/** What a refusal says, without its numbers, which may be of the one request alone. */
+/** A refusal's words without its numbers, which may concern the one request only. */
 export function wordsOf({ message }: Pick<ModelError, "message">): string {
   return message
     .slice(0, 4 * LONGEST_WORDS)

@@ -3,21 +3,22 @@ import type { CacheRule } from "./caches/rules.ts";
 import type { Dialect } from "./dialect.ts";
 import type { ModelRequest, Thoughts } from "./model.ts";
 
-/** One API of a server, spoken by its official client: a thin adapter. Limits, timeouts and what a failure means are the same for all. */
+/**
+ * One API of a server, spoken by its official client: a thin adapter. Limits, timeouts and the classification of
+ * failures are common to all.
+ */
 export interface Wire {
   /**
    * The body of a streamed request.
-   * @param rule how the server caches this model's requests; default: nothing is marked
-   * @param request its model is as the server calls it; its thoughts are this model's and this API's
-   * @param rule how the model's requests are cached; undefined: none is marked
+   * @param request its model has the server's name; its thoughts are this model's and this API's
+   * @param rule how the model's requests are cached; undefined: no marks
    */
   body(request: ModelRequest, dialect: Dialect, rule?: CacheRule): object;
   /**
    * Sends a body, which is JSON.
-   * @throws APIError of the `openai` client, or what the connection threw
+   * @throws APIError of the `openai` client, or the connection's error
    */
   post(body: string, options: PostOptions): Promise<Response>;
-  /** A reader of the events of one answer. */
   reader(): WireReader;
 }
 
@@ -27,21 +28,21 @@ export interface PostOptions {
   readonly fetchOptions: object;
 }
 
-/** Reads the events of one answer, in their order. */
+/** Reads the events of one answer in order. */
 export interface WireReader {
   /**
-   * What an event says, as a chunk of Chat Completions.
-   * @returns undefined: nothing of the answer
-   * @throws APIError of the `openai` client: the server tells of an error
+   * An event as a chunk of Chat Completions.
+   * @returns undefined: no part of the answer
+   * @throws APIError of the `openai` client: the server reports an error
    */
   chunk(event: unknown): unknown;
-  /** What was thought before the calls, as the API takes it back; empty: nothing. */
+  /** The thoughts before the calls, in the form that the API takes back; empty: none. */
   thoughts(): readonly object[];
 }
 
 /**
- * The thoughts that stand before an assistant's calls: they go back with all of these calls, or not at all. Servers use an id again in
- * later answers: the newest message that has the calls counts.
+ * The thoughts before an assistant's calls: they are sent back with all of these calls, or not at all. Servers reuse
+ * ids in later answers, so the newest message with the calls counts.
  */
 export function thoughtsBefore(
   calls: readonly ToolCall[],

@@ -13,7 +13,7 @@ import { openWire, reasonOf, type Wire } from "./wire.ts";
 export interface ConnectionParts {
   readonly config: McpServerConfig;
   readonly log: Logger;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
 }
@@ -22,13 +22,13 @@ export interface ConnectionParts {
 export interface ConnectionTiming {
   /** The handshake and the list, each: a first start may have to download the server. */
   readonly startMs: number;
-  /** A server that does not start, or ends. */
+  /** Back-off for a server that does not start, or ends. */
   readonly backoff: { readonly fromMs: number; readonly toMs: number };
-  /** Who has lived so long is started again as if for the first time. */
+  /** Lifetime after which a server's back-off starts from the beginning. */
   readonly stableMs: number;
-  /** A call waits so long for a server that is being started. */
+  /** Longest wait of a call for a server that is starting. */
   readonly waitMs: number;
-  /** Between two looks at the list of a server that says that it changes. */
+  /** Shortest time between two reads of a list that the server reports as changed. */
   readonly listMs: number;
 }
 
@@ -40,18 +40,17 @@ const TIMING: ConnectionTiming = {
   listMs: 1000,
 };
 
-/** No limit of the SDK's own: the turn's holds, and ends the call by its signal. */
+/** Turns off the SDK's own limit: the turn's signal ends the call. */
 const NO_LIMIT = 2 ** 31 - 1;
 const MOST_PAGES = 20;
 
 const ToolsPage = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** What one call asks a server for. */
 export interface ServerCall {
-  /** As the server calls it. */
+  /** The server's name of the tool. */
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The same for the same effect. */
+  /** Equal for calls with the same effect. */
   readonly effectKey: string;
   readonly signal: AbortSignal;
 }
@@ -63,8 +62,8 @@ export interface ServerCall {
  *   opening → (it fails) waiting, longer each time
  *   any → closed
  *
- * Nothing of the server's may throw into a turn or into the daemon. What it last listed is kept while it is away: a channel's
- * tools are frozen anyway, and a call starts it again.
+ * No error of the server may reach a turn or the daemon as an exception. Its last list is kept while it is away: a
+ * channel's tools are frozen anyway, and a call starts it again.
  */
 export class McpConnection implements AsyncDisposable {
   readonly config: McpServerConfig;
@@ -89,21 +88,21 @@ export class McpConnection implements AsyncDisposable {
     this.#retry = new BackoffTimer(this.#timing.backoff);
   }
 
-  /** What it has listed last; null: nothing so far. */
+  /** The server's last list; null: none yet. */
   get listing(): Listing | null {
     return this.#listing;
   }
 
   /**
-   * @param onListing the server has told what tools it has: for the first time, or others than before
-   * @returns ends the listening
+   * @param onListing called for the first list, and for each different one
+   * @returns ends the subscription
    */
   subscribe(onListing: () => void): () => void {
     this.#listeners.add(onListing);
     return () => this.#listeners.delete(onListing);
   }
 
-  /** Why it cannot be reached now, for an operator; null: it can, or nobody has tried. */
+  /** Why it is unreachable, for an operator; null: it is reachable, or was not tried. */
   get problem(): string | null {
     if (this.#problem === null) return null;
     return this.#lastWords === "" ? this.#problem : `${this.#problem}; it last said: ${this.#lastWords}`;
@@ -115,8 +114,8 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks the server for one call; the signal ends it there, too.
-   * @throws ToolFailure with what the model may know
+   * Makes one call; its signal ends it at the server, too.
+   * @throws ToolFailure with a text for the model
    */
   async call(call: ServerCall): Promise<z.output<typeof RawResult>> {
     const wire = await this.#reached(call.signal);
@@ -125,7 +124,7 @@ export class McpConnection implements AsyncDisposable {
     } catch (error) {
       if (call.signal.aborted || !isSessionLost(error)) throw this.#failure(wire, error);
     }
-    // It does not know us any more, and so it has not run the call: with a new handshake it may.
+    // The server has forgotten the session, and so has not run the call: it is repeated after a new handshake.
     await this.#lose(wire, "the session has ended");
     const again = await this.#reached(call.signal);
     try {
@@ -135,7 +134,7 @@ export class McpConnection implements AsyncDisposable {
     }
   }
 
-  /** @throws ToolFailure where it cannot be opened in time */
+  /** @throws ToolFailure if it cannot be opened in time */
   async #reached(signal: AbortSignal): Promise<Wire> {
     if (this.#wire === null) await withDeadline(this.#open(), this.#timing.waitMs, signal);
     if (this.#wire === null)
@@ -156,12 +155,12 @@ export class McpConnection implements AsyncDisposable {
     return result;
   }
 
-  /** What the model is told; what others than the tool itself have said is for the log. */
+  /** The failure for the model. Texts that do not come from the tool itself are only logged. */
   #failure(wire: Wire, error: unknown): ToolFailure {
     const { name } = this.config;
     const cause = new Error(`server ${name}: ${reasonOf(error, this.#parts.mask)}`);
     const code = codeOf(error);
-    // The server's own answer, by the protocol: an error and no result.
+    // A protocol error that the server itself sent instead of a result.
     if (typeof code === "number") {
       const said = capped(this.#parts.mask(errorMessage(error)), LONGEST_REFUSAL);
       return new ToolFailure(framed(`The server "${name}" refuses the call, and says`, said), { cause });
@@ -174,7 +173,7 @@ export class McpConnection implements AsyncDisposable {
     return new ToolFailure(`The server "${name}" gave no answer that can be used.`, { cause });
   }
 
-  /** Opens it, at once where it waits for its turn. Never throws. */
+  /** Opens it, without waiting for a back-off. Never throws. */
   async #open(): Promise<void> {
     if (this.#wire !== null || this.#closing.signal.aborted) return;
     this.#retry.cancel();
@@ -220,13 +219,13 @@ export class McpConnection implements AsyncDisposable {
     }
   }
 
-  /** Of what a program says when it ends, the line that says why is seldom the last. */
+  /** Keeps the most telling line: the last line of a program that ends seldom gives the reason. */
   #noteWords(line: string): void {
     if (TELLING.test(line) || !TELLING.test(this.#lastWords)) this.#lastWords = line.slice(0, LONGEST_WORDS);
   }
 
   /**
-   * A connection is over: another one is opened after a wait, unless that has happened.
+   * Ends a connection, and opens another one after a wait, unless that has happened already.
    * @param why without secrets
    */
   async #lose(wire: Wire, why: string): Promise<void> {
@@ -241,12 +240,12 @@ export class McpConnection implements AsyncDisposable {
     this.#retry.schedule(() => void this.#open());
   }
 
-  /** A server that says this all the time is asked now and then. */
+  /** Reads the list again after a pause, since a server may report changes all the time. */
   #listSoon(): void {
     if (this.#closing.signal.aborted) return;
     this.#listTimer ??= setTimeout(() => {
       this.#listTimer = undefined;
-      // The list that is being read may be the one of before the change.
+      // The list being read may be older than the change.
       if (this.#relisting || this.#opening !== null) return this.#listSoon();
       const wire = this.#wire;
       if (wire === null) return;
@@ -262,10 +261,7 @@ export class McpConnection implements AsyncDisposable {
     }, this.#timing.listMs).unref();
   }
 
-  /**
-   * Reads the list page by page, and by a schema that takes anything: that of the SDK refuses the whole list for one tool that is
-   * wrong.
-   */
+  /** Reads the list page by page, by a schema that accepts anything: the SDK's own refuses the whole list for one invalid tool. */
   async #list({ client }: Wire): Promise<void> {
     const { log, mask } = this.#parts;
     const { name, tools: allowed } = this.config;
@@ -310,12 +306,12 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** No server is there, or the line was cut. */
+/** There is no server, or the connection was cut. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof TypeError || statusOf(error) >= 500;
 }
 
-/** The server was started again, or has forgotten us: 404 by the protocol, and 400 of some. */
+/** The server has restarted, or has forgotten the session: 404 by the protocol, 400 from some. */
 function isSessionLost(error: unknown): boolean {
   return [400, 404].includes(statusOf(error));
 }

@@ -6,11 +6,11 @@ import { sliceWhole } from "../text/text.ts";
 import { escapeUnseen } from "../text/unseen.ts";
 import { schemaProblem, withCleanTexts } from "./schema.ts";
 
-/** What a server says of a tool, bounded and cleaned: whoever runs the server writes into the prompt here. */
+/** A server's description of a tool, bounded and cleaned, since the server's author writes into the prompt here. */
 export interface ListedTool {
-  /** As the server calls it. */
+  /** The server's name. */
   readonly name: string;
-  /** As the model calls it. */
+  /** With the model's name. */
   readonly spec: ToolSpec;
   readonly isReadOnly: boolean;
 }
@@ -18,16 +18,15 @@ export interface ListedTool {
 export interface Listing {
   /** By the model's names. */
   readonly tools: readonly ListedTool[];
-  /** What was left out, and why; bounded. */
+  /** Left-out tools with the reasons; bounded. */
   readonly problems: readonly string[];
 }
 
-/** Tools of one list that are looked at. */
+/** Most tools of one list that are read. */
 export const MOST_LISTED = 1000;
-/** Tools of one server; providers take 128 of all. */
+/** Most tools of one server; providers take 128 in all. */
 const MOST_TOOLS = 64;
 const LONGEST_DESCRIPTION = 1024;
-/** What providers take as a name. */
 const LONGEST_NAME = 64;
 const MOST_PROBLEMS = 20;
 
@@ -38,20 +37,20 @@ const RawTool = z.looseObject({
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).nullish().catch(null),
 });
 
-/** Whose list it is, and what of it is wanted. */
+/** The server of a list, and the wanted tools. */
 export interface ListingParts {
   /** Its name in the configuration. */
   readonly server: string;
-  /** Names of tools, as the server has them; empty: all. */
+  /** The server's names of tools; empty: all. */
   readonly allowed: readonly string[];
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 
-/** Makes of what a server lists what a model may be shown. Pure. */
+/** The part of a server's list that a model may see. Pure. */
 export function readListing({ server, allowed, mask }: ListingParts, listed: readonly unknown[]): Listing {
   const clean = (text: string, limit: number): string => cleanText(mask(text), limit);
-  // Masked before it is cut: half a secret is one, too.
+  // Masked before it is cut, since half a secret is one, too.
   const shown = (name: string): string => JSON.stringify(clean(name, 80));
   const problems: string[] = [];
   const raw = new Map<string, z.output<typeof RawTool>>();
@@ -77,7 +76,7 @@ export function readListing({ server, allowed, mask }: ListingParts, listed: rea
       description: clean(tool.description ?? "", LONGEST_DESCRIPTION),
       parameters: withCleanTexts(tool.inputSchema, clean),
     };
-    // In a name or a choice it cannot be masked: the server would not know it again.
+    // It cannot be masked in a name or a choice, which the server would not recognise.
     if (hasSecret(spec, mask)) {
       problems.push(`${shown(name)}: it holds a secret of the configuration`);
       return [];
@@ -94,8 +93,8 @@ export function readListing({ server, allowed, mask }: ListingParts, listed: rea
 }
 
 /**
- * `SERVER__TOOL`, of the characters that providers take. Where two tools would have the same name, or one is too long, each that had
- * to be changed is told apart by a hash of its own name: no other tool changes it.
+ * `SERVER__TOOL`, in the characters that providers take. If names collide or are too long, each changed name gets a
+ * hash of its own original, so that no other tool affects it.
  */
 function namesFor(server: string, tools: readonly string[]): (tool: string) => string {
   const plain = (tool: string): string => `${server}__${tool.replaceAll(/[^a-zA-Z0-9_-]/g, "_")}`;
@@ -123,7 +122,7 @@ export function byText(a: string, b: string): number {
 }
 
 function cleanText(text: string, limit: number): string {
-  // Escaped before it is cut: escapes are longer.
+  // Escaped before it is cut, since escapes are longer.
   const seen = escapeUnseen(text.trim());
   return escapeLabels(seen.length > limit ? `${sliceWhole(seen, 0, limit - 2)} …` : seen);
 }

@@ -14,20 +14,20 @@ export interface ProgramParts {
   readonly reach: Extract<McpServerConfig["reach"], { kind: "command" }>;
   /** Longest message, in bytes. */
   readonly longest: number;
-  /** Given the program's standard error. */
+  /** Gets the program's standard error. */
   readonly onStderr: (stream: NodeJS.EventEmitter) => void;
 }
 
 const IS_WINDOWS = process.platform === "win32";
-/** How long a program may take to end by itself, and again once it is told to, ms. */
+/** Time for a program to end by itself, and again after the signal, ms. */
 const GRACE_MS = 2000;
-/** What it wrote before its end is read for so long, ms. */
+/** Time to read the output of a program that has ended, ms. */
 const REST_MS = 2000;
 
 /**
- * A program that is a server, with all processes that it starts: `npx` and shells start the server as another process, which would
- * outlive them. They are one process group, which also keeps a Ctrl-C for Weir from ending them under a turn that Weir still
- * finishes. The SDK's own transport ends the first process alone.
+ * A server as a program, with all its processes: `npx` and shells start the server as another process, which would
+ * outlive them. They form one process group, which also keeps a Ctrl-C for Weir from ending them before Weir's running
+ * turn has finished. The SDK's own transport ends only the first process.
  */
 export class ProgramTransport implements Transport {
   onclose?: (() => void) | undefined;
@@ -36,7 +36,7 @@ export class ProgramTransport implements Transport {
   readonly #parts: ProgramParts;
   readonly #read: ReadBuffer;
   #child: ChildProcessWithoutNullStreams | null = null;
-  /** Resolves when nobody holds its standard output any more. */
+  /** Resolves when no process holds its standard output. */
   #over: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
 
@@ -52,7 +52,7 @@ export class ProgramTransport implements Transport {
       cwd: reach.folder,
       env: { ...getDefaultEnvironment(), ...reach.env },
       stdio: "pipe",
-      // Windows has no process groups: there, the first process alone is ended.
+      // Windows has no process groups: only the first process is ended there.
       detached: !IS_WINDOWS,
       windowsHide: true,
     });
@@ -74,7 +74,7 @@ export class ProgramTransport implements Transport {
       child.stdin.write(serializeMessage(message), (error) => resolve(error ?? null));
     });
     if (failed === null) return;
-    // It has ended, or reads no more: what it has said before is heard first.
+    // It has ended, or stopped reading: its earlier output is read first.
     await withDeadline(this.#over, REST_MS);
     throw new Error("Connection closed", { cause: failed });
   }
@@ -87,7 +87,7 @@ export class ProgramTransport implements Transport {
     try {
       this.#read.append(chunk);
     } catch (error) {
-      // It is longer than any message may be: nobody knows where the next one begins.
+      // It exceeds the longest message, so the beginning of the next one is unknown.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       void this.close();
       return;
@@ -103,7 +103,7 @@ export class ProgramTransport implements Transport {
     }
   }
 
-  /** @param graceMs before it is told to end */
+  /** @param graceMs time before the signal */
   async #end(graceMs: number): Promise<void> {
     this.#closing ??= this.#endNow(graceMs);
     await this.#closing;
@@ -114,7 +114,7 @@ export class ProgramTransport implements Transport {
     if (child === null) return;
     child.stdin.end();
     await withDeadline(this.#over, graceMs);
-    // Who has closed its output may still be there.
+    // A process that has closed its output may still run.
     if (this.#signal(child, "SIGTERM")) {
       await withDeadline(this.#over, GRACE_MS);
       this.#signal(child, "SIGKILL");
@@ -124,7 +124,7 @@ export class ProgramTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Tells the whole group. @returns whether there was anybody */
+  /** Signals the whole group. @returns whether it has a process */
   #signal(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): boolean {
     const { pid } = child;
     if (pid === undefined) return false;
@@ -133,7 +133,7 @@ export class ProgramTransport implements Transport {
       process.kill(-pid, signal);
       return true;
     } catch {
-      // All of them are gone.
+      // All processes have ended.
       return false;
     }
   }

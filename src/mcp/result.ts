@@ -5,16 +5,16 @@ import { formatNumber } from "../text/format.ts";
 import { sliceWhole } from "../text/text.ts";
 import { escapeUnseen } from "../text/unseen.ts";
 
-/** What a tool of a server has answered, as a model may read it. */
+/** A tool's result in a form for a model. */
 export interface ReadResult {
   readonly text: string;
-  /** The tool says itself that it has failed. */
+  /** The tool itself reports a failure. */
   readonly isError: boolean;
-  /** Which the text calls picture 1, picture 2, … */
+  /** Pictures by the text's numbers: picture 1, picture 2, … */
   readonly images: readonly ImageBytes[];
 }
 
-/** What a server may answer to a call; a part of a kind that nobody knows is named, and refuses nothing. */
+/** A server's result; a part of an unknown kind is named, not refused. */
 export const RawResult = z.looseObject({
   content: z.array(z.unknown()).optional(),
   structuredContent: z.unknown().optional(),
@@ -25,7 +25,7 @@ export const RawResult = z.looseObject({
 const LONGEST = 20_000;
 const LONGEST_ERROR = 2000;
 const LONGEST_NAME = 200;
-/** Pictures of one result that are shown, the first. */
+/** Pictures of one result that are shown: the first ones. */
 const MOST_IMAGES = 4;
 
 const text = z.string();
@@ -50,13 +50,13 @@ const Part = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Undefined: it cannot be read. */
+/** Undefined: unreadable. */
 type ReadPart = z.output<typeof Part> | undefined;
 
 /**
- * Puts a result into words: the log holds texts. Pictures are numbered for who sees them; other bytes are named alone. Nothing that a
- * server only points to is fetched. Pure.
- * @param seesImages the model is shown pictures; default: it is not
+ * Puts a result into words, since the log holds texts. Pictures are numbered for models that see them; other bytes are
+ * only named. Links are not fetched. Pure.
+ * @param seesImages the model gets pictures; default: no
  */
 export function readResult(
   { content = [], structuredContent, isError = false }: z.output<typeof RawResult>,
@@ -77,7 +77,7 @@ export function readResult(
   return { text: capped(said, isError ? LONGEST_ERROR : LONGEST), isError, images };
 }
 
-/** A picture of a kind that models take, and that is one; its bytes say of which. Null: the part is none. */
+/** The picture in a part, of a kind that models take and that its bytes confirm. Null: none. */
 function imageOf(part: ReadPart): ImageBytes | null {
   if (part === undefined) return null;
   const [base64, mimeType] =
@@ -98,12 +98,12 @@ function saysTheSame(part: ReadPart, structured: unknown): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(part.text), structured);
   } catch {
-    // No JSON: it says something else.
+    // Not JSON: it says something else.
     return false;
   }
 }
 
-/** @param image the picture that the part is, where it is shown */
+/** @param image the part's picture, if it is shown */
 function partText(part: ReadPart, image: (ImageBytes & { readonly number: number }) | null): string {
   if (part === undefined) return "[content that cannot be read]";
   const picture =
@@ -146,14 +146,14 @@ function short(words: string): string {
 }
 
 /**
- * Says whose words a result is made of. Nothing in them can end that: they go up to the end of the result, and no label of Weir's
- * stands in what a model reads of it.
+ * Names the source of a result. The quoted words cannot end the frame: they reach to the end of the result, and Weir's
+ * labels in them are escaped for the model.
  */
 export function framed(whose: string, words: string): string {
   return `${whose}, as data up to the end of this result:\n${words}`;
 }
 
-/** The beginning, and how much more there was. */
+/** The beginning, and the length of the rest. */
 export function capped(whole: string, limit: number): string {
   if (whole.length <= limit) return whole;
   const head = sliceWhole(whole, 0, limit);

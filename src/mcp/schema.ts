@@ -5,7 +5,7 @@ import { storableText } from "../text/text.ts";
 /** Longest schema of one tool, as JSON, in UTF-16 units; and how deep it may be. */
 const LONGEST = 8000;
 const DEEPEST = 16;
-/** Longest text in it that explains something, in UTF-16 units. */
+/** Longest explaining text in it, in UTF-16 units. */
 const LONGEST_TEXT = 500;
 /** Texts that only explain. */
 const EXPLAINS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
@@ -18,17 +18,17 @@ const TYPES: ReadonlySet<unknown> = new Set([
   "array",
   "null",
 ]);
-/** At the top, OpenAI and Anthropic refuse these. */
+/** OpenAI and Anthropic refuse these at the top. */
 const NOT_ON_TOP = ["oneOf", "anyOf", "allOf", "not", "enum", "$ref"];
-/** Of a key of the arguments; Anthropic refuses others. */
+/** A key of the arguments; Anthropic refuses others. */
 const KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 type Table = Readonly<Record<string, unknown>>;
 
 /**
- * Why a schema of arguments cannot be sent. Providers refuse the whole request for one bad tool, and so every turn of every
- * channel.
- * @returns null: it can
+ * Why a schema of arguments cannot be sent. Providers refuse the whole request, and so every turn of every channel, for
+ * one invalid tool.
+ * @returns null: it can be sent
  */
 export function schemaProblem(schema: unknown): string | null {
   if (!isTable(schema) || schema["type"] !== "object") return "its arguments have no schema of an object";
@@ -41,7 +41,7 @@ export function schemaProblem(schema: unknown): string | null {
   return problemWithin(schema, { root: schema, followed: [], seen: new Set() });
 }
 
-/** The schema with cleaned explanations, and without its dialect, for which each request would pay. Pure. */
+/** The schema with cleaned explanations, and without its dialect, which would cost tokens in each request. Pure. */
 export function withCleanTexts(
   schema: unknown,
   clean: (text: string, limit: number) => string,
@@ -58,15 +58,15 @@ function cleanedTexts(value: unknown, clean: (text: string, limit: number) => st
     const explains = EXPLAINS.has(key) && typeof inner === "string";
     return [key, explains ? clean(inner, LONGEST_TEXT) : cleanedTexts(inner, clean)];
   });
-  // OpenAI refuses every request that has a list of it knows not what.
+  // OpenAI refuses requests with a list without a type of its items.
   const isBare = value["type"] === "array" && !("items" in value) && !("prefixItems" in value);
   return Object.fromEntries(isBare ? [...entries, ["items", {}]] : entries);
 }
 
-/** The look at one schema: what it refers to is looked at once, however often it does. */
+/** One walk through a schema; a referenced part is checked once. */
 interface Look {
   readonly root: Table;
-  /** References that were followed to where this look is. */
+  /** References on the path to this place. */
   readonly followed: readonly string[];
   readonly seen: Set<string>;
 }
@@ -100,7 +100,7 @@ function firstProblem(looks: readonly (() => string | null)[]): string | null {
 
 function problemOf(table: Table): string | null {
   const { type, properties, required } = table;
-  // Under `properties`, these are names of arguments like any other.
+  // Under `properties`, these words are names of arguments.
   const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : [];
   if (types.some((one) => !TYPES.has(one))) return "the schema of its arguments has an unknown type";
   if (isTable(properties)) {

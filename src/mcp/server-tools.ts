@@ -1,3 +1,8 @@
+/**
+ * Tools of MCP servers: starts the servers of an agent, lists their tools for models, and makes the calls. The room
+ * speaks only MCP; a tool's texts are cleaned and bounded before a model reads them.
+ */
+
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
@@ -12,37 +17,37 @@ import { isTable } from "./schema.ts";
 
 export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
-  /** Weir's own, beside these of the servers. */
+  /** Weir's own tools, added to the servers'. */
   readonly own: (served: readonly Tool[]) => readonly Tool[];
   /** A tool as the agent's configuration has it. */
   readonly configured: (tool: Tool) => Tool;
-  /** Estimated tokens that the tools of all servers may take in each request. */
+  /** Limit for the tools of all servers in each request, estimated tokens. */
   readonly room: () => number;
   readonly log: Logger;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
-  /** The tools of the configuration before: a server that is configured the same stays connected. Default: there are none. */
+  /** The tools of the configuration before, whose unchanged servers stay connected. Default: none. */
   readonly before?: ServerTools | null;
 }
 
 /** Providers take 128 tools in one request; a channel of several agents adds one. */
 const MOST_TOOLS = 127;
-/** A turn that a restart has cut waits so long for the servers whose tools it was using, ms. */
+/** Longest wait of a turn after a restart for servers whose tools it was using, ms. */
 const BEGIN_MS = 5000;
-/** What a provider puts round each tool, in tokens. */
+/** Tokens that a provider adds to each tool. */
 const FRAME_TOKENS = 8;
 
-/** The tools of one agent: Weir's own, and those of its servers as they have listed them last. */
+/** The tools of one agent: Weir's own, and its servers' by their last lists. */
 export class ServerTools implements AsyncDisposable {
   readonly connections: readonly McpConnection[];
   readonly #parts: Omit<ServerToolsParts, "before">;
   #current: readonly Tool[];
   #leftOut: readonly string[] = [];
-  /** Null: nobody has started them, or it is over. */
+  /** Null: not started, or done. */
   #beginning: Promise<void> | null = null;
   #isStarted = false;
-  /** Each ends the listening to one server. */
+  /** Ends the subscriptions to the servers. */
   readonly #listening: (() => void)[] = [];
 
   constructor({ before, ...parts }: ServerToolsParts) {
@@ -54,23 +59,23 @@ export class ServerTools implements AsyncDisposable {
     );
   }
 
-  /** The connection to a server, if it is configured exactly so. */
+  /** The connection to a server with exactly this configuration. */
   connectionOf(config: McpServerConfig): McpConnection | undefined {
     const wanted = JSON.stringify(config);
     return this.connections.find((one) => JSON.stringify(one.config) === wanted);
   }
 
-  /** By name, so that the first part of every request stays the same bytes; the same list while nothing changes. */
+  /** Sorted by name, so that the beginning of every request stays the same; the identical list while nothing changes. */
   get current(): readonly Tool[] {
     return this.#current;
   }
 
-  /** Names of tools for which a request has no room. */
+  /** Names of tools without room in a request. */
   get leftOut(): readonly string[] {
     return this.#leftOut;
   }
 
-  /** Starts the servers, and listens to them. Must not throw or wait: the agent answers without their tools until they come. */
+  /** Starts the servers. Must not throw or wait: the agent answers without their tools until they are ready. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -100,7 +105,7 @@ export class ServerTools implements AsyncDisposable {
     const fitting: Tool[] = [];
     const leftOut: string[] = [];
     for (const tool of served) {
-      // Its name stands among those that a subagent may have, too.
+      // Descriptions of other tools may name it, too.
       const tokens = tokensOf(tool.spec) + estimateTokens(tool.spec.name);
       if (tokens > left || fitting.length >= most) leftOut.push(tool.spec.name);
       else {
@@ -111,7 +116,7 @@ export class ServerTools implements AsyncDisposable {
     this.#leftOut = leftOut;
     if (leftOut.length > 0) log.warn({ tools: leftOut }, "mcp_tools_without_room");
     const merged = [...own(fitting), ...fitting].toSorted((a, b) => byText(a.spec.name, b.spec.name));
-    // A list that says the same is the same list: what was made of it is still good.
+    // An equal list stays the identical object, which keeps caches valid.
     if (JSON.stringify(merged) !== JSON.stringify(this.#current)) this.#current = merged;
   }
 
@@ -122,19 +127,19 @@ export class ServerTools implements AsyncDisposable {
       spec,
       server: config.name,
       identity: identityOf(config, name, spec),
-      // Those that nobody has to be asked for.
-      forSubagents: true,
+      // Except calls that a person must allow.
+      isStandalone: true,
       asks: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
       async run(input, { signal, effectKey, seesImages }) {
         if (!isTable(input)) throw new ToolInputError("They are no JSON object.");
-        // The channel's list is frozen; what the server has now is not.
+        // The channel's list is frozen, but the server's may have changed.
         if (connection.listing?.tools.some((one) => one.name === name) !== true)
           throw new ToolFailure(`The server "${config.name}" no longer has this tool.`);
         const raw = await connection.call({ tool: name, input, effectKey, signal });
         const { text, isError, images } = readResult(raw, mask, seesImages);
-        // The tool's own words are for the model; the log is told that there were some.
+        // The tool's own words are for the model; the log only notes that there were some.
         if (isError) {
           const failed = framed(`the tool of the server "${config.name}" has failed, and says`, text);
           throw new ToolFailure(failed, { cause: new Error(`server ${config.name}: the tool has failed`) });
@@ -149,7 +154,7 @@ export class ServerTools implements AsyncDisposable {
     });
   }
 
-  /** Nobody uses these tools any more: ends the servers that those which are in their place do not have. */
+  /** Closes the servers that the next configuration does not use. */
   async makeWay(next: ServerTools | null): Promise<void> {
     for (const end of this.#listening) end();
     const over = this.connections.filter((one) => next?.connections.includes(one) !== true);
@@ -161,7 +166,7 @@ export class ServerTools implements AsyncDisposable {
   }
 }
 
-/** What a person allows is a call at this server, of what it has called the tool and said of it. */
+/** A person allows calls at this server, of a tool with this name and description. */
 function identityOf({ reach }: McpServerConfig, name: string, spec: ToolSpec): string {
   const where = reach.kind === "url" ? [reach.url] : [reach.command, reach.args, reach.folder];
   return createHash("sha256")

@@ -4,33 +4,33 @@ import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
 import { redirectIn } from "../text/redirect.ts";
 
-/** One connection of the protocol's client, from its first byte to its last. */
+/** One connection of the protocol's client. */
 export interface Wire {
   readonly client: Client;
-  /** Ends it, whatever state it is in: a program is asked, then told, then killed. Never throws. */
+  /** Ends it in any state: a program is asked, then signalled, then killed. Never throws. */
   close(): Promise<void>;
 }
 
 export interface WireParts {
   readonly log: Logger;
-  /** Takes secrets out of a text. */
+  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
-  /** The connection is over, and nobody here has ended it. */
+  /** The connection has ended by itself. */
   readonly onClosed: () => void;
-  /** The server has another list of tools. */
   readonly onListChanged: () => void;
-  /** What the program has said last beside the protocol; for an operator. */
+  /** Lines that the program writes outside the protocol, for an operator. */
   readonly onSaid: (line: string) => void;
 }
 
 /** Longest message of a server, in bytes: it is held in memory, and parsed in one go. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024;
-/** Longest line of a program's standard error that is logged, and that is held for that, in UTF-16 units. */
+/** Longest line of a program's standard error that is kept and logged, in UTF-16 units. */
 const LONGEST_LINE = 2000;
 const LONGEST_HELD = 20_000;
 
 /**
- * Opens a connection and shakes hands. The SDK is loaded here and nowhere else: whoever has no servers does not pay for it.
+ * Opens a connection, with its handshake. The SDK is loaded only here, so that daemons without servers do not pay for
+ * it.
  * @throws Error if the server cannot be reached, or does not speak MCP, until the signal
  */
 export async function openWire(
@@ -73,7 +73,7 @@ export async function openWire(
   return { client, close };
 }
 
-/** Reads what a program says beside the protocol. */
+/** Reads the lines that a program writes outside the protocol. */
 function listen(stream: NodeJS.EventEmitter, server: string, { log, mask, onSaid }: WireParts): void {
   readLines(stream, (line) => {
     const masked = mask(line).slice(0, LONGEST_LINE);
@@ -83,8 +83,8 @@ function listen(stream: NodeJS.EventEmitter, server: string, { log, mask, onSaid
 }
 
 /**
- * A reason for the log: the SDK's errors repeat whole messages, and `fetch failed` has a cause that says more. It is masked before it
- * is cut: half of a secret is one, too.
+ * A reason for the log: the SDK's errors repeat whole messages, and `fetch failed` has a more telling cause. Masked
+ * before it is cut, since half of a secret is one, too.
  */
 export function reasonOf(error: unknown, mask: (text: string) => string): string {
   if (!(error instanceof Error)) return mask(String(error)).slice(0, LONGEST_REASON);
@@ -94,7 +94,7 @@ export function reasonOf(error: unknown, mask: (text: string) => string): string
 }
 const LONGEST_REASON = 500;
 
-/** Reads a stream line by line, also one that never ends its line: of what is too long, the beginning is kept. */
+/** Reads a stream line by line. A line that is too long, or never ends, is cut. */
 function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void): void {
   let begun = "";
   stream.on("data", (chunk: unknown) => {
@@ -111,8 +111,8 @@ function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void):
 }
 
 /**
- * `fetch` whose answers end with an error where they are too long: the SDK reads them whole. So does a redirect: the SDK would send a call
- * again within the same origin.
+ * A `fetch` that fails on answers that are too long, which the SDK reads whole, and on redirects, at which the SDK
+ * would repeat a call within the same origin.
  */
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: "manual" });
@@ -135,7 +135,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   );
   const { status, statusText, headers } = response;
   const copy = new Response(bounded, { status, statusText, headers });
-  // The SDK compares where an answer came from with where it asked.
+  // The SDK compares the answer's address with the request's.
   Object.defineProperties(copy, { url: { value: response.url }, redirected: { value: response.redirected } });
   return copy;
 }

@@ -1,11 +1,12 @@
 import { PLAIN_TOOLS, type PlainTool } from "../config/tool-names.ts";
+import { FEATURE_TEMPLATES } from "../features/declarations.ts";
 import type { TemplateRules } from "./template.ts";
 import type { VariableShape, VariableShapes } from "./template-names.ts";
 
 /*
  * Every template that a prompts' folder must have, no more and no fewer, with its variables.
  *
- * To add a template: write `prompts/en/NAME.md.j2`, and add NAME with its variables to TEMPLATES; those of plain tools are there.
+ * To add a template: write `prompts/en/NAME.md.j2`, and add NAME with its variables to TEMPLATES; those of plain tools and of features are there.
  * `render(NAME, values)` then takes exactly these values: a template's `from_time` is `fromTime` in the code.
  */
 
@@ -73,7 +74,7 @@ const TEMPLATES = {
     /**
      * What changes from turn to turn: its kind, whom it concerns, where it comes from, its text.
      * Of the agent's folder: rule, user, skills, memory, note.
-     * Rendered lines: learned, remembered, recalled, subagents, replies (`NAME answers [TIME] NAME: text`).
+     * Rendered lines: learned, remembered, recalled, what of a feature the agent waits for, replies (`NAME answers [TIME] NAME: text`).
      * What `unfound`, `omission` and `digest` rendered: unfound, omitted, extract.
      */
     sections: { listOf: ["kind", "scope", "source", "text"] },
@@ -138,24 +139,7 @@ const TEMPLATES = {
     /** Those that it may hand over to: `ID (NAME)`. */
     agents: "list",
   },
-  /** Each a list of names that the model may choose from. */
-  "tool-spawn-agent": { personas: "list", models: "list", tools: "list" },
-  /** Instructions of a subagent. */
-  subagent: {
-    /** Of the agent that has begun it. */
-    agent_name: "text",
-    date: "text",
-    /** What the configuration says of the persona; "": there is none. */
-    persona: "text",
-    /** Names; empty: it has none. */
-    tools: "list",
-  },
-  /** What a subagent is asked. */
-  "subagent-task": {
-    task: "text",
-    /** Of the conversation; "": it is told nothing of it. */
-    brief: "text",
-  },
+  ...FEATURE_TEMPLATES,
   /** Instructions of the summariser. */
   compactor: COMPACTOR,
   /** The previous summary, as background. */

@@ -3,7 +3,7 @@ import { memberNamed, mentionForm, type Team, type TeamMember } from "../core/te
 /** The parts of a message that show whom it addresses. */
 export interface Addressed {
   readonly text: string;
-  /** Names of people (and of the bot) that the platform's own mentions stand for, as the text has them after `@`. */
+  /** Names of people (and of the bot) in the platform's own mentions, as they follow `@` in the text. */
   readonly mentions?: readonly string[];
   /** Ids and names of roles that it mentions. */
   readonly mentionedRoles?: readonly string[];
@@ -12,17 +12,17 @@ export interface Addressed {
 /** The agent that a message addresses. */
 export interface Addressee {
   readonly member: TeamMember;
-  /** It says so as the command `/ask`: it is no other command. */
+  /** It is the command `/ask`, and no other command. */
   readonly isAsk: boolean;
 }
 
-/** Longest text that is searched, in UTF-16 units: an address stands at the beginning. */
+/** Longest text that is searched, in UTF-16 units: an address is at the beginning. */
 const LOOKED_THROUGH = 20_000;
 /** Fenced and inline code is quoted text. */
 const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
-/** Behind a name it is another word. */
+/** A character that continues a word after a name. */
 const IN_WORD = /[\p{L}\p{N}_-]/u;
-/** Before an `@` it is an address, as in `ann@researcher.org`. */
+/** A character before an `@` that makes it an e-mail address, such as `ann@researcher.org`. */
 const IN_ADDRESS = /[\p{L}\p{N}_.+-]/u;
 /** `/ask researcher what is it?`, after a mention of the bot or alone; the text may have several lines. */
 const ASK = /^(?:@[^\s,:]+[\s,:]+)?\/ask[ \t]+@?(\S+?)[,:]?\s+\S/i;
@@ -64,7 +64,7 @@ function mentionedIn(team: Team, { text, mentions = [] }: Addressed): TeamMember
   return undefined;
 }
 
-/** Does a text begin with a name, in whatever case, as a whole word? */
+/** Whether a text begins with a name as a whole word, in any case. */
 function startsWith(rest: string, form: string): boolean {
   const begin = rest.slice(0, form.length);
   return mentionForm(begin) === form && endsWord(rest, form.length);

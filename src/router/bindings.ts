@@ -16,7 +16,7 @@ export interface Binding extends Omit<BindingConfig, "platform" | "memoryShare">
   readonly platform: string;
   /** Ids of the people who may send DMs, by the platform and by `allowUsers`; null: everybody. */
   readonly dmAllow: readonly string[] | null;
-  /** Of the conversations with one person, which the terminal names as well: only these; default: all. */
+  /** Names of direct conversations that it answers, on the terminal; default: all. */
   readonly dmNames?: readonly string[];
   /** Others may send DMs once they are let in. */
   readonly dmLetsIn: boolean;
@@ -119,7 +119,6 @@ export function isId(text: string): boolean {
   return PLATFORM_ROWS.some(({ ids }) => ids.test(text));
 }
 
-/** The decision about a message. */
 export type Admission =
   | { readonly outcome: "turn" }
   | { readonly outcome: "listened" }
@@ -160,7 +159,7 @@ export function refusal(
   return isStranger(binding, kind, author, findLetIn, message) ? "dm_not_allowed" : null;
 }
 
-/** @param said a message from before its author was let in stays unread; left out: the check is for the person only */
+/** @param said a message from before its author was let in stays unread; left out: checks the person only */
 function isStranger(
   { platform, dmAllow, dmLetsIn }: Binding,
   kind: ChannelKind,

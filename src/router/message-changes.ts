@@ -129,7 +129,7 @@ export class MessageChanges {
     return receipt;
   }
 
-  /** Of several daemons on one database one writes a change, and all have to know it. */
+  /** Of several daemons on one database one writes a change, and all must apply it. */
   async #takeUp({ id }: ChannelRow, event: InboundEdit | InboundDeletion): Promise<void> {
     const text = event.type === "edit" ? storableText(event.text) : null;
     await (await this.#parts.registry.inMemory(id))?.changes.heardLate(storableText(event.id), text);

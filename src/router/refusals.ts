@@ -2,7 +2,6 @@ import { BoundedMap } from "../async/bounded-map.ts";
 import { type ChannelAddress, formatAddress, personKey } from "../core/ids.ts";
 import type { InboundMessage } from "../core/message.ts";
 
-/** Why a message caused no turn. */
 export type RefusalReason =
   | "unbound"
   | "bot"
@@ -12,7 +11,7 @@ export type RefusalReason =
   | "too_often"
   | "too_old";
 
-/** A message that caused no turn. It holds no text: a deletion has nothing to look for here. */
+/** A message that caused no turn. It holds no text, so a deletion need not search it. */
 export interface Refusal {
   readonly messageId: string;
   readonly at: Date;
@@ -22,7 +21,7 @@ export interface Refusal {
 /** People with a refused message, each counted per channel. */
 const MAX_KNOWN = 10_000;
 
-/** The newest message of each person in each channel that the router refused a turn, for `/why`. In memory: a restart forgets. */
+/** The newest message of each person in each channel that the router refused a turn, for `/why`. In memory: lost at a restart. */
 export class Refusals {
   readonly #last = new BoundedMap<Refusal>(MAX_KNOWN);
 

@@ -55,12 +55,11 @@ export interface RouterParts {
   readonly renewal: Pick<Renewal, "follow">;
   readonly events: Events;
   readonly log: Logger;
-  /** As they are now. */
   readonly bindings: readonly Binding[];
-  /** In which servers the names in the bindings hold. */
+  /** In which servers the names in the bindings are valid. */
   readonly names: ConfirmedNames;
   readonly speakers: Speakers;
-  /** The agents that can be asked where an agent answers with others; empty if it answers alone. */
+  /** The agents that can be asked if an agent answers with others; empty if it answers alone. */
   readonly teamOf: (agent: AgentId, also: readonly AgentId[]) => Team;
   /** Names of a channel's agents, which no person in it may have. */
   readonly namesOf: (agent: AgentId, also: readonly AgentId[]) => readonly string[];
@@ -69,7 +68,7 @@ export interface RouterParts {
   /** Runs slash commands; only the asker gets the answer. */
   readonly commands: Commands;
   readonly limits: TurnRateLimit;
-  /** Told each message of a person that causes no turn. */
+  /** Gets each person's message that causes no turn. */
   readonly refusals: Refusals;
   /** Whether the agent of a channel sees pictures with its model there; only then are they stored. */
   readonly seesImages: (channel: ChannelRow) => boolean;
@@ -167,7 +166,7 @@ export class Router implements PlatformInbox {
     return (await this.#refuseCommand(command)) ?? (await this.#parts.commands.run(command));
   }
 
-  /** A command that is kept has a place in the log, even as the first message of a channel. */
+  /** A kept command has a place in the log, even as the first message of a channel. */
   async #openFor(command: string, where: ChannelOnPlatform, binding: Binding): Promise<void> {
     if (!this.#parts.commands.keepsMessage(command)) return;
     await retryWrite(async () => this.#channelIds.of(where, binding));
@@ -177,7 +176,7 @@ export class Router implements PlatformInbox {
   async #refuseCommand({ channel, name, asker }: InboundCommand): Promise<string | null> {
     const { store, commands, limits } = this.#parts;
     const row = await store.channels.find(channel);
-    // There is no such channel to look at.
+    // The log does not have this channel, so there is nothing to protect.
     if (row === undefined) return null;
     const { kind, workspace, place } = row;
     const where = { channel, kind, workspace, ...(place !== null && { place }) };
@@ -266,7 +265,7 @@ export class Router implements PlatformInbox {
     return isStranger && binding.dmLetsIn && (await this.strangers.meet(message)) ? judge() : admission;
   }
 
-  /** Which of several agents a message means; a reply to what one of them has said means that one. */
+  /** The agent among several that a message means; a reply to an agent's message means that agent. */
   async #addressee(
     { agent, also }: Binding,
     message: InboundMessage,

@@ -7,10 +7,7 @@ const BOT_TURNS = 5;
 /** People and channels that are remembered. */
 const MAX_KNOWN = 10_000;
 
-/**
- * Limits how often people and bots cause turns. In memory: a restart forgets. A message over a limit is
- * context, and not lost.
- */
+/** Limits how often people and bots cause turns. In memory: lost at a restart. A message over a limit is kept as context. */
 export class TurnRateLimit {
   readonly #now: () => number;
   /** When each person caused their newest turns, oldest first. */

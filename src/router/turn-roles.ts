@@ -21,15 +21,15 @@ export interface TurnRolesParts {
 const KNOWN_CHANNELS = 10_000;
 
 /**
- * Decides which messages cause turns: a person who asks too often gets one notice, and their messages are only read. In memory:
- * a restart forgets.
+ * Decides which messages cause turns: a person who asks too often gets one notice, and their messages are only read. In
+ * memory: lost at a restart.
  */
 export class TurnRoles {
   readonly #parts: TurnRolesParts;
   readonly #channelIds: Pick<ChannelIds, "known">;
   /** By channel and agent: the last message that counted as the cause of a turn. */
   readonly #caused = new BoundedMap<Seq>(KNOWN_CHANNELS);
-  /** By channel and agent: whom the last message means that wants an answer, where several agents answer. */
+  /** By channel and agent: the agent that the last message to answer means, if several answer. */
   readonly #meant = new BoundedMap<AgentId | null>(KNOWN_CHANNELS);
   /** By channel and agent: being loaded for a message that waits for an answer. */
   readonly #loadedFor = new Set<string>();
@@ -58,16 +58,15 @@ export class TurnRoles {
     const key = channelKey(binding, channel);
     const known = this.#channelIds.known(key);
     const loaded = known === undefined ? undefined : registry.loaded(known);
-    // Messages that wait behind the running turn are answered together. If none waits, a message causes a
-    // turn.
+    // Messages that wait while a turn runs are answered together. If none waits, a message causes a turn.
     const isAwaiting = loaded === undefined ? this.#loadedFor.has(key) : loaded.status.isAwaiting;
-    // A turn is one agent's: who asks them in turn causes as many.
+    // A turn belongs to one agent: addressing several agents causes several turns.
     const isSame = (this.#meant.get(key) ?? null) === agent;
     if (isAwaiting && isSame && limits.mayJoin(authorKey(message), binding.rateLimit)) return "joins";
     return this.isWithinRate(binding, message, tooOften) ? "asks" : "listens";
   }
 
-  /** Counts a person's questions and commands. Tells a person who asks too often so, once, in `words`. */
+  /** Counts a person's questions and commands. Sends `words` once to a person who asks too often. */
   isWithinRate({ rateLimit }: Binding, message: InboundMessage, words: () => string): boolean {
     const { limits, notices } = this.#parts;
     const asked = limits.ask(authorKey(message), rateLimit);
@@ -93,8 +92,8 @@ export class TurnRoles {
   }
 
   /**
-   * A message in the log waits for an answer. To be called before its channel is woken.
-   * @returns a function to be called when the channel is loaded and knows itself whether messages wait
+   * A message in the log waits for an answer. Call it before its channel is woken.
+   * @returns a function to call once the channel is loaded and itself counts waiting messages
    */
   awaits(binding: Binding, { channel, agent }: InboundMessage & Meant): () => void {
     const key = channelKey(binding, channel);

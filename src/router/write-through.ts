@@ -28,7 +28,7 @@ export async function writeThrough<Result>(
     }
     return result;
   } finally {
-    // After a commit that we did not hear of, memory may be outdated.
+    // After a commit whose outcome is unknown, memory may be outdated.
     if (isInDoubt) await waker.doubt(channel);
   }
 }

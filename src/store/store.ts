@@ -4,7 +4,6 @@ import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
-import { ActiveSkillStore } from "./channels/active-skills.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
@@ -25,7 +24,6 @@ import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { SharedMemoryStore } from "./memory/shared-memories.ts";
-import { NoteStore } from "./memory/notes.ts";
 import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
 import type { Signer } from "./database/signing-key.ts";
 import { OverviewStore } from "./channels/overview.ts";
@@ -40,7 +38,6 @@ import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
-import { SubagentStore } from "./turns/subagents.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
@@ -52,7 +49,6 @@ export interface Store {
   readonly members: MemberStore;
   readonly log: LogStore;
   readonly turns: TurnStore;
-  readonly subagents: SubagentStore;
   readonly deliveries: DeliveryStore;
   readonly modelCalls: ModelCallStore;
   readonly usage: UsageStore;
@@ -65,8 +61,6 @@ export interface Store {
   readonly cited: CitedMemoryStore;
   readonly transfer: MemoryTransferStore;
   readonly sharedMemories: SharedMemoryStore;
-  readonly notes: NoteStore;
-  readonly skills: ActiveSkillStore;
   readonly channelModels: ChannelModelStore;
   readonly wishes: WishStore;
   readonly jobs: JobStore;
@@ -97,11 +91,11 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-/** Who signs rows, and is told of those that are not believed. */
+/** Signs rows, and receives those whose signature fails. */
 export interface StoreOptions {
   /** Default: nothing is signed, and no signed row is believed. */
   readonly signer?: Signer;
-  /** Rows of a channel that were changed, or signed under another key. Default: nobody is told. */
+  /** Rows of a channel that were changed, or signed under another key. Default: no report. */
   readonly onDoubted?: (channel: ChannelId, wishes: readonly DoubtedWish[]) => void;
   readonly onUnsigned?: (why: string) => void;
 }
@@ -120,7 +114,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     members: new MemberStore(db),
     log: new LogStore(db, keys),
     turns: new TurnStore(db),
-    subagents: new SubagentStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),
@@ -133,8 +126,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     cited: new CitedMemoryStore(db),
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
-    notes: new NoteStore(db),
-    skills: new ActiveSkillStore(db),
     channelModels: new ChannelModelStore(db),
     wishes: new WishStore(db, signer),
     jobs: new JobStore(db, { signer, onUnsigned }),

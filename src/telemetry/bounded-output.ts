@@ -1,21 +1,20 @@
 import type { Writable } from "node:stream";
 
-/** What waits for a reader at most, in bytes; what is written beyond it is dropped. */
+/** Most bytes that wait for a reader; further lines are dropped. */
 export const MOST_WAITING = 1_048_576;
 
-/** The part of a stream that is needed. */
 type Stream = Pick<Writable, "write" | "writableLength" | "destroyed" | "once">;
 
 /**
- * Writes lines to a stream without waiting for its reader. Lines beyond the bound are dropped and counted; once the stream drains, a line
- * says how many. The stream must not block (see `neverBlock`).
+ * Writes lines to a stream without waiting for its reader. Lines beyond the bound are dropped and counted; once the
+ * stream drains, a line reports their number. The stream must not block (see `neverBlock`).
  */
 export class BoundedOutput {
   readonly #stream: Stream;
   readonly #wordOf: (dropped: number) => string;
   #dropped = 0;
 
-  /** @param wordOf the line that says how many lines were dropped, with its line break */
+  /** @param wordOf the line with the number of dropped lines, with its line break */
   constructor(stream: Stream, wordOf: (dropped: number) => string) {
     this.#stream = stream;
     this.#wordOf = wordOf;
@@ -25,7 +24,7 @@ export class BoundedOutput {
   write(line: string): void {
     if (this.#stream.destroyed) return;
     if (this.#dropped > 0 || this.#stream.writableLength > MOST_WAITING) {
-      // The stream is full, so it drains where anybody reads on.
+      // A full stream drains if its reader continues.
       if (this.#dropped === 0) this.#stream.once("drain", () => this.#sayDropped());
       this.#dropped++;
       return;
@@ -41,13 +40,13 @@ export class BoundedOutput {
 }
 
 /**
- * Has a terminal's stream queue what its reader does not take: Node makes the streams of terminals wait, so a terminal that is held
- * (Ctrl-S, a suspended window) would stop the process. Pipes and sockets queue by themselves, and files are written at once.
+ * Makes a terminal's stream queue unread output. Node's terminal streams block, so a held terminal (Ctrl-S, a suspended
+ * window) would stop the process. Pipes and sockets queue by themselves, and files are written at once.
  */
 export function neverBlock(stream: NodeJS.WriteStream): void {
   if (!stream.isTTY) return;
   const handle: unknown = Reflect.get(stream, "_handle");
-  // Node has no public way.
+  // Node has no public API for it.
   if (hasSetBlocking(handle)) handle.setBlocking(false);
 }
 

@@ -1,6 +1,12 @@
-import type { Logger } from "pino";
+/**
+ * Telemetry: events of the program, its log, and spans for collectors. Rooms emit events; this room writes them out,
+ * and touches log files and the collector only.
+ */
 
-/** What happens in Weir that a person or a program may want to know of. One word, one meaning. */
+import type { Logger } from "pino";
+import type { FeatureCallPurpose } from "../features/declarations.ts";
+
+/** Events in Weir for people and programs. One word, one meaning. */
 export type WeirEvent =
   | { type: "message_accepted"; channel: string; seq: number; messageId: string; addressed: boolean }
   | {
@@ -10,13 +16,13 @@ export type WeirEvent =
       fromSeq: number;
       toSeq: number;
       attempt: number;
-      /** Who answers, and its model as it is configured. */
+      /** The answering agent, and its model as configured. */
       agent: string;
       model: string;
     }
-  /** What a turn looked for before its first model call, and how long it waited for that. */
+  /** A turn's search before its first model call, and its duration. */
   | { type: "recalled"; channel: string; turn: number; entries: number; memories: number; ms: number }
-  /** `tool`: "unknown" where the model has made the name up. */
+  /** `tool`: "unknown" if the model invented the name. */
   | {
       type: "tool_called";
       channel: string;
@@ -32,12 +38,12 @@ export type WeirEvent =
       turn: number;
       outcome: "answered" | "skipped" | "stopped" | "failed";
       reason: string | null;
-      /** The provider's sentences, for the log alone. */
+      /** The provider's sentences, for the log only. */
       said?: string;
       inReplyTo: string[];
       turnMs: number;
       modelMs: number;
-      /** Of all its model calls, as far as their server has told. */
+      /** Of all its model calls, if their server reported them. */
       tokensIn?: number;
       tokensOut?: number;
     }
@@ -47,7 +53,7 @@ export type WeirEvent =
       turn: number | null;
       parts: number;
       turnMs: number;
-      /** The messages that it answers, and those that it is now, by the platform's ids. */
+      /** The messages that it answers, and the messages of the reply, by the platform's ids. */
       inReplyTo?: readonly string[];
       messageIds?: readonly string[];
     }
@@ -70,11 +76,11 @@ export type WeirEvent =
       tier: "background" | "aggressive" | "emergency" | "forced";
       fromSeq: number;
       toSeq: number;
-      /** Estimated tokens of what is covered, and of the summary that covers it. */
+      /** Estimated tokens of the covered content, and of its summary. */
       tokensBefore: number;
       tokensAfter: number | null;
       memories: number;
-      /** Who wrote the summary; `digest`: none. */
+      /** The summary's author; `digest`: no model. */
       model: string | null;
       ms: number;
       reason: string | null;
@@ -86,27 +92,27 @@ export type WeirEvent =
   | {
       type: "model_call";
       channel: string;
-      purpose: "turn" | "compaction" | "subagent";
-      /** What it was for. */
+      purpose: "turn" | "compaction" | FeatureCallPurpose;
+      /** The call's purpose. */
       turn?: number | null;
       job?: number | null;
       model: string;
       outcome: string;
-      /** Why it failed, where that is known. */
+      /** Why it failed, if known. */
       reason?: string;
       promptTokens: number | null;
-      /** Parts of `promptTokens`: what a cache had, and what was written to it. */
+      /** Parts of `promptTokens`: read from a cache, and written to it. */
       cachedTokens: number | null;
       writtenTokens?: number | null;
       completionTokens: number | null;
-      /** What it has used beside that, estimated: its server has reported nothing of it. */
+      /** Its further usage, estimated, since the server has not reported it. */
       assumedPromptTokens?: number;
       assumedCompletionTokens?: number;
-      /** Null: no text came. */
+      /** Null: no text arrived. */
       firstTokenMs?: number | null;
       totalMs: number;
     }
-  /** A turn's model has failed, and is asked again; `attempt`: 2 or more. */
+  /** A turn's model has failed, and is asked again; `attempt`: from 2. */
   | { type: "model_retry"; channel: string; attempt: number; of: number }
   | { type: "channel_loaded"; channel: string; entries: number; ms: number }
   | { type: "channel_lost"; channel: string; why: string };
@@ -122,21 +128,21 @@ const LEVEL: Partial<Record<WeirEvent["type"], "warn" | "info">> = {
 };
 
 function levelOf(event: WeirEvent): "debug" | "info" | "warn" {
-  // The person is told that it failed, and only the log why.
+  // The person learns that it failed; only the log has the reason.
   if (event.type === "compaction")
     return event.phase === "stale" || event.phase === "failed" ? "warn" : "info";
   if (event.type === "turn_settled") return event.outcome === "failed" ? "warn" : "info";
   return LEVEL[event.type] ?? "debug";
 }
 
-/** A model gives its reason to stay silent in its own words, which may be those of people: they are no matter of the log. */
+/** A model gives its reason for silence in its own words, which may repeat people's: the log omits it. */
 function loggable(event: WeirEvent, fields: object): object {
   return event.type === "turn_settled" && event.outcome === "skipped" ? { ...fields, reason: null } : fields;
 }
 
 export type EventListener = (event: WeirEvent) => void;
 
-/** The one place where an event is told: to the log, and to whoever listens. */
+/** The one place that emits events: to the log, and to listeners. */
 export class Events {
   readonly #log: Logger;
   readonly #listeners = new Set<EventListener>();
@@ -151,7 +157,7 @@ export class Events {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** @returns a function that ends the listening */
+  /** @returns a function that ends the subscription */
   on(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -4,20 +4,20 @@ import { openToAppend } from "../files/write-file.ts";
 
 export interface LogFileOptions {
   readonly path: string;
-  /** A line that would make it longer begins a new file. */
+  /** A line that would exceed this size begins a new file. */
   readonly maxBytes: number;
-  /** Files that are kept, that of now included: `weir.log`, `weir.log.1` (the one before it), …; 1: none is kept. */
+  /** Kept files, with the current one: `weir.log`, `weir.log.1` (the one before it), …; 1: no older one. */
   readonly maxFiles: number;
 }
 
-/** The files of a log that may be there, the oldest first. Pure. */
+/** The possible files of a log, the oldest first. Pure. */
 export function logFiles(file: string, maxFiles: number): string[] {
   return [...Array.from({ length: maxFiles - 1 }, (_, index) => `${file}.${maxFiles - 1 - index}`), file];
 }
 
 /**
- * A log in a file that is its owner's alone, and that makes room by itself. Written synchronously: what a dying process said last is
- * what one wants to read. A log that can't be written (its disk is full) is no reason to stop: nothing here throws.
+ * A log in a file that only its owner can read, with a bounded size. Written synchronously, so that the last lines of a
+ * dying process are in it. A failure to write (a full disk) must not stop the daemon: nothing here throws.
  */
 export class LogFile {
   readonly #options: LogFileOptions;
@@ -46,7 +46,7 @@ export class LogFile {
     if (this.#bytes === 0 || this.#bytes + bytes <= this.#options.maxBytes) return;
     const isOurs = this.#isStillThere();
     this.#close();
-    // Another process has made room already.
+    // Another process has rotated it already.
     if (!isOurs) return;
     const files = logFiles(this.#options.path, this.#options.maxFiles);
     rmSync(files[0] ?? "", { force: true });
@@ -73,7 +73,7 @@ export class LogFile {
     try {
       if (this.#fd !== null) closeSync(this.#fd);
     } catch {
-      // It is closed, or was never open.
+      // Closed, or never opened.
     }
     this.#fd = null;
   }

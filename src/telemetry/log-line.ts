@@ -13,12 +13,12 @@ const COLORS: ReadonlyMap<string, string> = new Map([
   ["fatal", "31"],
 ]);
 const EVENT_WIDTH = 8;
-/** They stand at their own places, or are the same in every line. */
+/** Fields with their own places, or the same in every line. */
 const ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "channel", "pid", "hostname"]);
-/** A longer value is cut: whoever wants all of it reads the file. */
+/** A longer value is cut; the file has all of it. */
 const MAX_VALUE = 300;
 
-/** @returns null: it is none */
+/** @returns null: not a log line */
 export function parseLogLine(line: string): LogRecord | null {
   try {
     const value: unknown = JSON.parse(line);
@@ -44,8 +44,8 @@ export function levelName({ level }: Pick<LogRecord, "level">): string {
 }
 
 /**
- * A line of the log for eyes: `03:21:37 turn     discord:12  answered 3.9 s  1,240 → 85 tok`. Nothing in it is obeyed by a terminal.
- * Times are those of this machine. Pure but for the time zone.
+ * A line of the log for people: `03:21:37 turn     discord:12  answered 3.9 s  1,240 → 85 tok`. It contains no control
+ * characters for a terminal. Times are this machine's. Pure except for the time zone.
  */
 export function formatLogLine(record: LogRecord, hasColor: boolean): string {
   const level = levelName(record);

@@ -5,14 +5,14 @@ import { openToRead } from "../files/read-file.ts";
 
 const CHUNK_BYTES = 65_536;
 
-/** A log file as it is read while somebody writes it, from its beginning: it grows, and another file takes its place. */
+/** Reads a log file from its beginning while it is written: it grows, and is replaced by another file. */
 export class LogTail implements Disposable {
   readonly #file: string;
   readonly #buffer = Buffer.alloc(CHUNK_BYTES);
   #fd: number | null;
   #at = 0;
   #decoder = new StringDecoder();
-  /** The beginning of a line that is not whole. */
+  /** The beginning of an unfinished line. */
   #rest = "";
 
   constructor(file: string) {
@@ -24,18 +24,18 @@ export class LogTail implements Disposable {
     return this.#fd !== null;
   }
 
-  /** It is the file of that name now. */
+  /** Whether it is the present file of that name. */
   isOf(file: string): boolean {
     return this.#fd !== null && statSync(file, { throwIfNoEntry: false })?.ino === fstatSync(this.#fd).ino;
   }
 
-  /** Takes the whole lines that have come; where another file has taken its place, the rest of this one first. */
+  /** Reads the complete new lines; if another file has replaced this one, the rest of this one first. */
   read(take: (line: string) => void): void {
     this.#readOn(take);
     if (this.isOf(this.#file)) return;
     const next = opened(this.#file);
     if (next === null) return;
-    // What was written to it before the other one was there.
+    // Lines written before the replacement.
     this.#readOn(take);
     this[Symbol.dispose]();
     this.#fd = next;
@@ -66,7 +66,7 @@ export class LogTail implements Disposable {
   }
 }
 
-/** @returns null: there is no such file */
+/** @returns null: no such file */
 function opened(file: string): number | null {
   try {
     return openToRead(file);

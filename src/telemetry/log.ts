@@ -4,30 +4,30 @@ import { BoundedOutput } from "./bounded-output.ts";
 import { formatLogLine, parseLogLine } from "./log-line.ts";
 import { LogFile, type LogFileOptions } from "./log-file.ts";
 
-/** Where log lines go, and in which form. */
+/** The targets of log lines, and their forms. */
 export interface LogTargets {
-  /** `json`: for pm2 and other collectors; `text`: for eyes. Left out: nothing is written there. */
+  /** `json`: for pm2 and other collectors; `text`: for people. Left out: no output. */
   readonly stderr?: "json" | "text";
   readonly hasColor?: boolean;
-  /** JSON lines. Left out: there is no file. */
+  /** JSON lines. Left out: no file. */
   readonly file?: LogFileOptions;
-  /** Hides the secrets of a configuration, wherever they stand. */
+  /** Masks a configuration's secrets anywhere in a line. */
   readonly mask?: (text: string) => string;
 }
 
-/** Keys whose values never reach a log, wherever they stand. */
+/** Keys whose values are never logged, at any depth. */
 const SECRET_KEYS = ["apiKey", "api_key", "token", "password", "authorization", "url"];
 
 /**
- * What a terminal obeys, or lets a text reorder its line, and JSON lets through: DEL, the C1 controls, and the controls
- * of writing direction. What others say is in the reasons of failures.
+ * Characters that JSON leaves unescaped, and that control a terminal or reorder a line: DEL, the C1 controls, and the
+ * controls of writing direction. Reasons of failures may quote other servers' texts.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what is being replaced
 const OBEYED = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * The logger. What there is room for is written synchronously, since one wants to read what a dying process said last. A reader of
- * stderr that stalls holds nothing up.
+ * The logger. It writes synchronously while there is room, so that the last lines of a dying process are there. A
+ * stalled reader of stderr does not block it.
  */
 export function createLog(level: string, targets: LogTargets): Logger {
   const { mask = (text: string): string => text } = targets;
@@ -52,7 +52,7 @@ function stderrSink({ stderr, hasColor = false }: LogTargets): Sink[] {
   return [(line) => output.write(shown(line))];
 }
 
-/** As pino writes it. */
+/** In pino's format. */
 function droppedLine(lines: number): string {
   const msg = "log_lines_dropped: nobody read them in time";
   return `${JSON.stringify({ level: pino.levels.values["warn"], time: new Date().toISOString(), lines, msg })}\n`;

@@ -11,7 +11,7 @@ function cells(character: string): 0 | 1 | 2 {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** Cells that a text on one line takes in a fixed-width font. */
+/** Cells of a one-line text in a fixed-width font. */
 export function cellWidth(text: string): number {
   let width = 0;
   for (const character of text) width += cells(character);
@@ -19,9 +19,8 @@ export function cellWidth(text: string): number {
 }
 
 /**
- * Where a text ends that starts at `column` of a terminal `width` cells wide, which wraps by itself: how many rows
- * further down, and at which column (0-based; `width` when the row is exactly full). The text holds no escape
- * sequences.
+ * The end of a text that starts at `column` of a self-wrapping terminal `width` cells wide: the number of rows below,
+ * and the column (0-based; `width` when the row is exactly full). The text has no escape sequences.
  */
 export function endPosition(column: number, text: string, width: number): { rows: number; column: number } {
   let rows = 0;

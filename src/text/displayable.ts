@@ -1,15 +1,14 @@
 import { sliceWhole } from "./text.ts";
 
 /**
- * Text from a model or a person, made safe to show in a terminal: nothing in it is obeyed.
+ * Text from a model or a person, made safe to show in a terminal: it has no control characters left.
  *
- * New lines and tabs stay. Other control characters become visible: ESC is shown as ␛, NUL as ␀; the C1
- * controls, which are one-character escape sequences, and lone surrogates become U+FFFD. Embeddings, overrides
- * and isolates of writing direction, by which a text could reorder what stands beside it, are removed; letters
- * of any direction stay.
+ * New lines and tabs stay. Other control characters become visible: ESC is shown as ␛, NUL as ␀; the C1 controls, which
+ * are one-character escape sequences, and lone surrogates become U+FFFD. Embeddings, overrides and isolates of writing
+ * direction, by which a text could reorder its surroundings, are removed; letters of any direction stay.
  *
- * It works character by character (all but `\r\n`, see {@link heldBack}), so the displayable form of a text's
- * beginning is the beginning of the text's displayable form: a growing answer may be shown piece by piece.
+ * It works character by character (except `\r\n`, see {@link heldBack}), so the displayable form of a text's beginning
+ * is the beginning of the text's displayable form: a growing answer may be shown piece by piece.
  */
 export function displayable(text: string): string {
   return text
@@ -24,17 +23,17 @@ export function displayableLine(text: string): string {
   return displayable(text).replaceAll(/[\n\t]+/g, " ");
 }
 
-/** The beginning of a text on one line; ` …` stands for the rest. @param limit in UTF-16 units */
+/** The beginning of a text on one line, with ` …` for the rest. @param limit in UTF-16 units */
 export function firstWords(text: string, limit: number): string {
   const line = displayableLine(text).trim();
   return line.length <= limit ? line : `${sliceWhole(line, 0, limit).trimEnd()} …`;
 }
 
-/** JSON on one line or several that a terminal can't be made to obey: JSON itself lets DEL and the C1 controls through. */
+/** JSON without control characters for a terminal: JSON itself leaves DEL and the C1 controls unescaped. */
 export function displayableJson(
   value: object,
   indent?: number,
-  /** Shown in place of a text. */
+  /** The shown form of a text. */
   shown: (text: string) => string = (text) => text,
 ): string {
   const replaced = (_: string, inner: unknown): unknown => (typeof inner === "string" ? shown(inner) : inner);
@@ -43,7 +42,7 @@ export function displayableJson(
   });
 }
 
-/** How many characters at the end of an unfinished text can't be shown yet: half a pair, or half a `\r\n`. */
+/** Number of characters at the end of an unfinished text that cannot be shown yet: half a pair, or half a `\r\n`. */
 export function heldBack(text: string): number {
   const last = text.charCodeAt(text.length - 1);
   const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
@@ -63,9 +62,9 @@ function picture(code: number): string {
 }
 
 /**
- * What people are shown of a server's address, on screens, in logs and in the database: of the rest, any part may hold
- * a secret (a user, a key in the path or in the query).
- * @returns "set" where it is no address
+ * The visible part of a server's address, for screens, logs and the database. The rest may hold a secret (a user, a key
+ * in the path or in the query).
+ * @returns "set" if it is no address
  */
 export function originOf(address: string): string {
   return URL.parse(address)?.origin ?? "set";

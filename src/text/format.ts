@@ -1,9 +1,9 @@
-/** A count as people read it, `12,345`; rounded to a whole number. */
+/** A count for people, `12,345`; rounded to a whole number. */
 export function formatNumber(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** Money as people read it, `$12.34`; below a dollar in hundredths of a cent, `$0.0123`. */
+/** Money for people, `$12.34`; below a dollar in hundredths of a cent, `$0.0123`. */
 export function formatDollars(dollars: number): string {
   if (dollars > 0 && dollars < 0.0001) return "under $0.0001";
   const digits = dollars >= 1 ? 2 : 4;
@@ -11,7 +11,7 @@ export function formatDollars(dollars: number): string {
   return `$${amount}`;
 }
 
-/** A length of time in its largest unit, `12 s`, `5 min`, `3 h`, `2 days`. */
+/** A duration in its largest unit, `12 s`, `5 min`, `3 h`, `2 days`. */
 export function formatSpan(ms: number): string {
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
@@ -25,7 +25,7 @@ export function formatSize(bytes: number): string {
   return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** `0-3, 7` of whole numbers. */
+/** Whole numbers as ranges, `0-3, 7`. */
 export function formatRanges(numbers: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const number of numbers.toSorted((a, b) => a - b)) {

@@ -1,17 +1,16 @@
 import type { Bar } from "../core/card.ts";
 
-/** How many of a bar's cells are filled. */
 export function filledCells(share: number, width: number): number {
   return Math.max(0, Math.min(width, Math.round((Number.isNaN(share) ? 0 : share) * width)));
 }
 
-/** The cell in which a mark stands, from 0. */
+/** The cell of a mark, from 0. */
 export function cellOf(share: number, width: number): number {
   return Math.max(0, Math.min(width - 1, Math.floor((Number.isNaN(share) ? 0 : share) * width)));
 }
 
 /**
- * A bar in characters, and its marks on the row below, where no filling hides them. Pure.
+ * A bar in characters, with its marks on the row below, where they stay visible. Pure.
  * @param width in cells
  */
 export function gaugeRows({ share, marks }: Bar, width: number): { bar: string; scale: string } {

@@ -1,4 +1,4 @@
-/** `127.0.0.1:3000` and `[::1]:3000`, which the configuration has checked, in their two parts. Pure. */
+/** The two parts of a checked address such as `127.0.0.1:3000` or `[::1]:3000`. Pure. */
 export function hostAndPort(address: string): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(":");
   return {

@@ -1,25 +1,25 @@
 /**
- * The head of a line: when somebody said it, and who. A head says only what the line before it does not, for in a chat it is
+ * The head of a line: its time and its speaker. A head leaves out what the line before it has, since in a chat it is
  * longer than the text. Each form begins with a bracket that no text can begin with unescaped, so nobody can forge one.
  *
  *     [2026-11-21 14:05] Ann: the first line, or the first of a day
  *     [14:06] Ben: a later minute
  *     [] Ann: the same minute
- *     [+] the same minute, and the same person goes on
+ *     [+] the same minute and the same person
  */
 export type HeadForm = "dated" | "timed" | "named" | "joined";
 
-/** What a head depends on: the line before it, and nothing else. */
+/** The line before, on which alone a head depends. */
 export interface LineBefore {
   /** `2026-11-21 14:05` */
   readonly minute: string;
-  /** Who said it; null: something else stands between, and the name is said again. */
+  /** The speaker; null: another kind of line came between, so the name is repeated. */
   readonly speaker: string | null;
 }
 
 const DAY_LENGTH = "2026-11-21".length;
 
-/** @param before null: there is no line before it */
+/** @param before null: no line before it */
 export function headForm(line: LineBefore, before: LineBefore | null): HeadForm {
   const { minute, speaker } = line;
   if (before === null || minute.slice(0, DAY_LENGTH) !== before.minute.slice(0, DAY_LENGTH)) return "dated";
@@ -29,10 +29,10 @@ export function headForm(line: LineBefore, before: LineBefore | null): HeadForm 
 
 /**
  * @param minute `2026-11-21 14:05`
- * @param name what stands between the bracket and the text: `NAME: `, or "" where the text says who
+ * @param name the text after the bracket: `NAME: `, or "" if the text names the speaker
  */
 export function lineHead(form: HeadForm, minute: string, name: string): string {
-  // Joined and not concatenated: the pieces would stay in memory beside the whole, 150 bytes of each message.
+  // Joined, not concatenated: a concatenated string would keep its pieces in memory, 150 bytes of each message.
   switch (form) {
     case "dated":
       return ["[", minute, "] ", name].join("");
@@ -51,14 +51,14 @@ const ANY_HEAD =
 /** Before each line of a transcript. */
 const NUMBER = /^\d{1,7}\. (?=\[)/;
 
-/** Writes the heads of lines out, one after another: each as the dated form says it. */
+/** Completes the heads of consecutive lines to their dated form. */
 export class HeadReader {
   #minute = "";
   #name = "";
 
   /**
    * @param text a message, which begins with a head, or a transcript, whose numbered lines have heads
-   * @returns the text with its heads written out; as it is where it has none, or nothing says their day
+   * @returns the text with complete heads; unchanged if it has none, or their day is unknown
    */
   dated(text: string): string {
     if (!NUMBER.test(text)) return this.#line(text);
@@ -76,7 +76,7 @@ export class HeadReader {
     if (day !== undefined && time === undefined) return line;
     const rest = line.slice(found[0].length);
     if (time !== undefined) this.#minute = `${day ?? this.#minute.slice(0, DAY_LENGTH)} ${time}`;
-    // What follows `[+]` is text, even where it looks like a name.
+    // The part after `[+]` is text, even if it looks like a name.
     if (joined !== undefined) return lineHead("dated", this.#minute, this.#name) + line.slice("[+] ".length);
     this.#name = name === undefined ? "" : `${name}: `;
     return lineHead("dated", this.#minute, this.#name) + rest;

@@ -15,9 +15,9 @@ export function isTableRule(line: string): boolean {
 }
 
 export interface ColumnStyle {
-  /** Between two columns. */
+  /** Text between two columns. */
   readonly gap: string;
-  /** Between two columns in the rule below the head; as wide as `gap`. */
+  /** The same in the rule below the head; as wide as `gap`. */
   readonly ruleGap: string;
   /** Narrowest column, in cells. */
   readonly minWidth: number;
@@ -36,7 +36,7 @@ export function alignColumns(
   return [head, widths.map((width) => "-".repeat(width)).join(ruleGap), ...body];
 }
 
-/** As {@link alignColumns}; all columns but the first stand right, as numbers do. Pure. */
+/** As {@link alignColumns}, with all columns but the first right-aligned, for numbers. Pure. */
 export function alignNumbers(rows: readonly (readonly string[])[], style: ColumnStyle): string[] {
   const widths = widthsOf(rows, style.minWidth);
   const right = (cell: string, column: number): string =>

@@ -1,14 +1,14 @@
 import { EDGELESS_SCRIPTS } from "./scripts.ts";
 import { normalForm } from "./text.ts";
 
-/** Texts made comparable: what differs only in case, white space, punctuation or width is the same. Pure. */
+/** Comparable forms of texts: differences in case, white space, punctuation or width are removed. Pure. */
 
 const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 
-/** Beside these, and only there, is where a word may begin or end. */
+/** Characters beside which alone a word may begin or end. */
 const BESIDE_EDGE = new RegExp(`[ ${EDGELESS_SCRIPTS}]`, "gu");
 
-/** The words of a text in small letters, one space between them; "" where it has none. */
+/** A text's words in lower case, separated by single spaces; "": none. */
 export function normalWords(text: string): string {
   return normalForm(normalForm(text, "NFKC").toLowerCase(), "NFKC")
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, " ")
@@ -16,14 +16,14 @@ export function normalWords(text: string): string {
 }
 
 /**
- * Does a text say these words, one after the other? Both as {@link normalWords} gives them. Whole words only: `tea` is
- * not said by `team`.
+ * Whether a text contains these words in sequence. Both in the form of {@link normalWords}. Whole words only: `team`
+ * does not contain `tea`.
  */
 export function containsQuote(text: string, quote: string): boolean {
   if (quote === "") return false;
   for (let from = text.indexOf(quote); from >= 0;) {
     if (isEdge(text, from) && isEdge(text, from + quote.length)) return true;
-    // Not at the next place: in a long word of one letter the quote is everywhere.
+    // Skips to the next edge of a word: in a long word of one letter, the quote would match at each place.
     BESIDE_EDGE.lastIndex = from;
     const next = BESIDE_EDGE.exec(text)?.index;
     from = next === undefined ? -1 : text.indexOf(quote, Math.max(from + 1, next));
@@ -31,7 +31,7 @@ export function containsQuote(text: string, quote: string): boolean {
   return false;
 }
 
-/** About how many words a text has; of scripts without spaces, two characters are one. */
+/** Approximate number of words; in scripts without spaces, two characters count as one. */
 export function countWords(words: string): number {
   let count = 0;
   for (const word of words.split(" ")) {
@@ -41,7 +41,7 @@ export function countWords(words: string): number {
   return count;
 }
 
-/** May a word begin or end here? */
+/** Whether a word may begin or end here. */
 function isEdge(text: string, index: number): boolean {
   const before = Array.from(text.slice(Math.max(0, index - 2), index)).at(-1) ?? " ";
   const after = Array.from(text.slice(index, index + 2))[0] ?? " ";

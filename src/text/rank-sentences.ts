@@ -2,16 +2,16 @@ import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { sentencesOf, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 
-/** Something that somebody said. */
+/** A line with its author. */
 export interface SpokenLine {
-  /** As it is to be shown; "" where it is not known. */
+  /** In its shown form; "": unknown. */
   readonly time: string;
-  /** "" where it is not known. */
+  /** "": unknown. */
   readonly author: string;
   readonly text: string;
 }
 
-/** Something that a digest tells once, however often it is said: a term, a fact, a decision, who took part. */
+/** Content that a digest contains once, however often it is repeated: a term, a fact, a decision, a participant. */
 interface Item {
   worth: number;
 }
@@ -24,11 +24,11 @@ interface Candidate {
   readonly items: readonly Item[];
 }
 
-/** Words that say that something was settled or promised. */
+/** Words of decisions and promises. */
 const DECISION =
   /\b(?:decid|agreed|approv|reject|promis|deadline|going with|instead of|beschlossen|einig|frist)|決め|決定|決ま|約束|締め?切|ことにし|决定|同意/i;
 
-/** How much the length of a sentence counts against it: with 1 the digest is made of the shortest. */
+/** Exponent of a sentence's length in its cost: 1 would prefer the shortest sentences. */
 const LENGTH_COUNTS = 0.7;
 
 /** A part of a long sentence, or a whole one. */
@@ -37,7 +37,7 @@ interface Piece {
   readonly isWhole: boolean;
 }
 
-/** A piece, before facts are looked for in it. */
+/** A piece before the search for facts in it. */
 interface Weighed {
   readonly line: number;
   readonly text: string;
@@ -45,37 +45,37 @@ interface Weighed {
   readonly terms: readonly Item[];
 }
 
-/** A sentence with fewer terms and without a fact says "ok" or "thanks". */
+/** A sentence with fewer terms and without a fact is "ok" or "thanks". */
 const MIN_TERMS = 2;
 
-/** What a fact or a decision is worth, as a multiple of a mean term. Measured: `npm run bench -- digest`. */
+/** Worth of a fact or a decision, as a multiple of a mean term's. Measured: `npm run bench -- digest`. */
 const FACT_WORTH = 5;
-/** Who took part, as a share of a fact: with each author something of theirs is quoted. */
+/** Worth of a participant, as a share of a fact's: quotes at least something of each author. */
 const AUTHOR_WORTH = 0.2;
 
-/** What a term of the question is worth, as a multiple of itself. */
+/** Factor for a term of the question. */
 const FOCUS_WORTH = 8;
 
-/** `[2026-11-21 14:05] NAME: text`, as far as the parts are known. */
+/** `[2026-11-21 14:05] NAME: text`, with the known parts. */
 function formatLine({ time, author, text }: SpokenLine): string {
   return `${time === "" ? "" : `[${time}] `}${author === "" ? "" : `${author}: `}${text}`;
 }
 
-/** Each round of the choice takes what is worth at least so much of the round before, for its length. */
+/** Each round accepts this share of the least worth, by length, that the round before accepted. */
 const ROUND = 0.92;
 const ROUNDS = 64;
 
-/** A slice, in characters to be read or in sentences to choose from: a few milliseconds each. */
+/** Size of a slice, in characters to read or in sentences to choose from: a few milliseconds each. */
 const SLICE_CHARACTERS = 4000;
 const SLICE_SENTENCES = 500;
 
 /**
- * Looks at every line once, for a digest without a model: the sentences, word for word, that together cover most of what
- * was talked about, with who said them and when, in the order in which they were said. A greedy cover: a sentence is worth
- * its terms (the square root of how often each is said, times its inverse sentence frequency) and its links, identifiers,
- * numbers, names and decisions, each counted once, for the room that it takes.
- * @param focus what is asked: its terms are worth more than others
- * @returns the digest of these lines, never longer than so many characters; "" only where nothing was said or nothing fits
+ * Reads every line once for a digest without a model: the sentences, word for word, that together cover most of the
+ * content, with authors and times, in their original order. A greedy cover: a sentence is worth its terms (the square
+ * root of each one's frequency, times its inverse sentence frequency) and its links, identifiers, numbers, names and
+ * decisions, each counted once, relative to its length.
+ * @param focus the question: its terms are worth more than others
+ * @returns the digest of these lines within a number of characters; "" only if nothing was said or nothing fits
  */
 export function* rankSentences(
   lines: readonly SpokenLine[],
@@ -92,8 +92,8 @@ export function* rankSentences(
 }
 
 /**
- * Takes what brings the most for its length that is not there yet, in rounds.
- * @returns the first of all, whether it fitted or not
+ * Takes the sentences with the most new content for their length, in rounds.
+ * @returns the best of all, whether it fitted or not
  */
 function* cover(candidates: readonly Candidate[], choice: Choice): Slices<Candidate | undefined> {
   const slice = new SliceCounter(SLICE_SENTENCES);
@@ -112,7 +112,7 @@ function* cover(candidates: readonly Candidate[], choice: Choice): Slices<Candid
     least *= ROUND;
     const later: Candidate[] = [];
     for (const candidate of left) {
-      // It only ever falls: what was too little before is too little now.
+      // Worth only falls, so a sentence that was worth too little still is.
       const now = (worth.get(candidate) ?? 0) < least ? null : choice.worthOf(candidate);
       if (now !== null) worth.set(candidate, now);
       if (now !== null && now > 0 && now >= least) choice.take(candidate);
@@ -124,7 +124,7 @@ function* cover(candidates: readonly Candidate[], choice: Choice): Slices<Candid
   return best;
 }
 
-/** What is chosen of some lines, within a number of characters. */
+/** The chosen sentences of some lines, within a number of characters. */
 class Choice {
   readonly #lines: readonly SpokenLine[];
   readonly #chosen = new Map<number, Candidate[]>();
@@ -136,14 +136,14 @@ class Choice {
     this.#room = room;
   }
 
-  /** What is new in it, for the room that it would take. */
+  /** Worth of its new content, relative to its room. */
   worthOf(candidate: Candidate): number {
     let worth = 0;
     for (const item of candidate.items) if (!this.#covered.has(item)) worth += item.worth;
     return worth / this.#costOf(candidate) ** LENGTH_COUNTS;
   }
 
-  /** Takes a sentence, where there is room for it. */
+  /** Takes a sentence if there is room for it. */
   take(candidate: Candidate): void {
     const cost = this.#costOf(candidate);
     // The last line needs no line break.
@@ -166,7 +166,7 @@ class Choice {
       .join("\n");
   }
 
-  /** A line's first sentence pays for its author and time, too, and for a line break. */
+  /** A line's first sentence also pays for its author, its time and a line break. */
   #costOf({ line, text }: Candidate): number {
     if (this.#chosen.has(line)) return text.length + 1;
     const { time = "", author = "" } = this.#lines[line] ?? {};
@@ -174,7 +174,7 @@ class Choice {
   }
 }
 
-/** Where not one sentence fits, or none is worth much: the beginning of the best one. */
+/** The beginning of the best sentence, if no sentence fits or none is worth much. */
 function shortened(best: Candidate | undefined, lines: readonly SpokenLine[], maxCharacters: number): string {
   const line = best === undefined ? undefined : lines[best.line];
   if (best === undefined || line === undefined) return "";
@@ -193,7 +193,7 @@ function* weighSentences(lines: readonly SpokenLine[], focus: ReadonlySet<string
       if (slice.isOver(text.length)) yield;
       const words = terms(text);
       const unique = new Set(words);
-      // What is said again adds nothing, however often.
+      // A repetition adds nothing.
       const key = [...unique].join(" ") || text;
       if (seen.has(key)) continue;
       seen.add(key);
@@ -222,7 +222,7 @@ function* weighSentences(lines: readonly SpokenLine[], focus: ReadonlySet<string
   return yield* withFacts(found, lines, (FACT_WORTH * sum) / Math.max(1, said.size));
 }
 
-/** @param unit what a fact of worth 1 is worth beside terms */
+/** @param unit worth of a fact of worth 1, relative to terms */
 function* withFacts(
   found: readonly Weighed[],
   lines: readonly SpokenLine[],
@@ -249,7 +249,7 @@ function* withFacts(
   return candidates;
 }
 
-/** A sentence that is longer is weighed and quoted in parts, in UTF-16 units. */
+/** Longest piece of a sentence that is ranked and quoted, in UTF-16 units. */
 const LONGEST = 400;
 
 function* piecesOfAll(sentences: Iterable<string>): Generator<Piece, void, void> {
@@ -259,7 +259,7 @@ function* piecesOfAll(sentences: Iterable<string>): Generator<Piece, void, void>
   }
 }
 
-/** A sentence in parts of at most {@link LONGEST}, between words where there is a space; none is empty. */
+/** A sentence in pieces of at most {@link LONGEST}, cut at spaces if possible; none is empty. */
 function piecesOf(sentence: string): string[] {
   if (sentence.length <= LONGEST) return [sentence];
   const pieces: string[] = [];
@@ -274,22 +274,22 @@ function piecesOf(sentence: string): string[] {
   return pieces.filter((piece) => piece !== "");
 }
 
-/** A line that is shorter says nothing of its author, in characters. */
+/** A shorter line, in characters, does not represent its author. */
 const LEAST_SAID = 12;
 
-/** Something that a digest is to keep verbatim: a link, an identifier, a number, a name. */
+/** Content that a digest keeps verbatim: a link, an identifier, a number, a name. */
 interface Fact {
   readonly text: string;
   readonly worth: number;
-  /** Where it stands in its sentence, in UTF-16 units. */
+  /** Its place in its sentence, in UTF-16 units. */
   readonly from: number;
   readonly to: number;
 }
 
 const LINK = /https?:\/\/[^\s<>")]+/g;
 /**
- * Code, issue numbers, inner capitals, underscores, paths. `\b(?<!\bX+?)` is the first `\b` in a run of X: from a later
- * one the whole run would only be read again, as often as it has them (`aéaéaé…`), and no more be found.
+ * Code, issue numbers, inner capitals, underscores, paths. `\b(?<!\bX+?)` is the first `\b` in a run of X: starting at
+ * later ones would read the whole run again each time (`aéaéaé…`), without finding more.
  */
 const IDENTIFIER = new RegExp(
   [
@@ -314,7 +314,7 @@ const PATTERNS: readonly (readonly [pattern: RegExp, worth: number])[] = [
   [NAME, 1],
 ];
 
-/** The facts of a sentence, as they stand in it; what is part of a longer one is none of its own. */
+/** The facts of a sentence in order; a part of a longer fact is not listed. */
 export function factsOf(sentence: string): Fact[] {
   let found: Fact[] = [];
   for (const [pattern, worth] of PATTERNS) {
@@ -322,7 +322,7 @@ export function factsOf(sentence: string): Fact[] {
     let next = 0;
     for (const { 0: text, index: from } of sentence.matchAll(pattern)) {
       const to = from + text.length;
-      // Both lists are in order, and neither overlaps itself: one look at each is enough.
+      // Both lists are sorted and free of overlaps, so one pass suffices.
       while ((found[next]?.to ?? Infinity) <= from) next++;
       if ((found[next]?.from ?? Infinity) >= to) added.push({ text, worth, from, to });
     }

@@ -1,15 +1,15 @@
 import { originOf } from "./displayable.ts";
 import { sliceWhole } from "./text.ts";
 
-/** Shown characters of an address: a name of a host has at most 253. */
+/** Longest shown part of an address: a host name has at most 253 characters. */
 const LONGEST = 300;
 
 /**
- * Says of an answer that redirects where it points, for the operator. Nothing of Weir's follows one: the request would carry its words or
- * its key to a server that nobody has configured. Only origins are named: a path or a query may hold a secret. Pure.
- * @param url the address that was asked
- * @param option the setting that holds the server's address
- * @returns undefined: it is no redirect
+ * Describes an answer's redirect for the operator. Weir follows none: the request would carry its content or its key to
+ * a server that nobody configured. Only origins are named, since a path or a query may hold a secret. Pure.
+ * @param url the requested address
+ * @param option the setting with the server's address
+ * @returns undefined: no redirect
  */
 export function redirectIn(
   url: string,
@@ -25,7 +25,7 @@ export function redirectIn(
   return refusedRedirect(url, { status, to: ` to ${to}` }, option);
 }
 
-/** The same where a library has read the answer. @param to " to WHERE", or "" if it does not say */
+/** The same if a library has read the answer. @param to " to WHERE", or "" if unknown */
 export function refusedRedirect(
   url: string,
   { status, to }: { readonly status: number; readonly to: string },

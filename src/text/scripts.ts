@@ -2,16 +2,16 @@
 
 const CHINESE_JAPANESE = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}`;
 const THAI = String.raw`\p{Script=Thai}`;
-/** Belongs to no script by itself: it lengthens the vowel before it in a Japanese word. */
+/** Belongs to no single script: it lengthens the vowel before it in a Japanese word. */
 const LONG_VOWEL_MARK = "ー";
 
 /** Chinese, Japanese and Thai: their summaries are measured in characters. */
 export const MEASURED_IN_CHARACTERS = CHINESE_JAPANESE + THAI;
 
-/** Scripts without spaces between words: a text may end behind any character. */
+/** Scripts without spaces between words: a text may end after any character. */
 export const UNSPACED_SCRIPTS = String.raw`${CHINESE_JAPANESE}${THAI}\p{Script=Khmer}\p{Script=Lao}\p{Script=Myanmar}`;
 
-/** Scripts in which the edges of a word cannot be seen: those without spaces, and Korean, whose endings stick to the word. */
+/** Scripts with unmarked edges of words: those without spaces, and Korean, whose endings are attached to words. */
 export const EDGELESS_SCRIPTS = String.raw`${UNSPACED_SCRIPTS}${LONG_VOWEL_MARK}\p{Script=Hangul}`;
 
 /** Scripts whose pairs of characters the search index has (`character_pairs`). */

@@ -1,6 +1,6 @@
 import { sliceWhole } from "./text.ts";
 
-/** A code block that is open: how it is opened again in the next part, and how it is closed. */
+/** An open code block: its opening in the next part, and its end. */
 interface Fence {
   readonly open: string;
   readonly marker: string;
@@ -10,10 +10,10 @@ const OPENING = /^\s*(`{3,}(?=[^`]*$)|~{3,})/;
 const CLOSING = /^\s*(`{3,}|~{3,})\s*$/;
 
 /**
- * Splits a text into parts of at most `limit` UTF-16 units: at line breaks where that is possible, else at spaces
- * outside of links, never inside a surrogate pair. A code fence that is open at a split is closed there and opened again behind it,
- * where the limit leaves room for that.
- * The same text and limit always give the same parts, so that a resend can go on from the part that failed.
+ * Splits a text into parts of at most `limit` UTF-16 units: at line breaks if possible, else at spaces outside of
+ * links, never inside a surrogate pair. An open code fence is closed at a split and opened again after it, if the limit
+ * leaves room for that. The same text and limit always give the same parts, so that a resend can continue from the part
+ * that failed.
  * @param limit at least 4
  */
 export function splitText(text: string, limit: number): string[] {
@@ -28,7 +28,7 @@ class Splitter {
   readonly #parts: string[] = [];
   #part = "";
   #fence: Fence | null = null;
-  /** Where the part's last line opens a fence and nothing stands in it yet: the length of the part before it. */
+  /** If the part's last line opens a fence that is still empty: the length of the part before it. */
   #bareFrom: number | null = null;
 
   constructor(limit: number) {
@@ -53,7 +53,7 @@ class Splitter {
     this.#fence = next;
   }
 
-  /** What stands between the part and a line's piece. */
+  /** Text between the part and a line's piece. */
   #glue(index: number): string {
     const goesOn = index > 0 && this.#bareFrom === null;
     return this.#part === "" || goesOn ? "" : "\n";
@@ -67,7 +67,7 @@ class Splitter {
 
   #flush(): void {
     const isBare = this.#bareFrom !== null;
-    // A block with nothing in it is not worth closing: its opening moves to the next part.
+    // An empty code block moves to the next part whole.
     const part = this.#bareFrom === null ? this.#part : this.#part.slice(0, this.#bareFrom);
     if (part.trim() !== "") this.#parts.push(isBare ? part : part + closingOf(this.#fence));
     this.#part = this.#fence?.open ?? "";
@@ -79,7 +79,7 @@ function closingOf(fence: Fence | null): string {
   return fence === null ? "" : `\n${fence.marker}`;
 }
 
-/** The fence that is open behind a line. */
+/** The open fence after a line. */
 function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | null {
   if (fence !== null) {
     const closing = CLOSING.exec(line)?.[1];
@@ -91,12 +91,12 @@ function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | n
   return { open: open.length <= limit / 4 ? open : marker, marker };
 }
 
-/** `[words](address)` or a bare address: what is no link any more when it is cut. */
+/** `[words](address)` or a bare address, which a cut would break. */
 const LINK = /\[[^\][\n]{1,300}\]\([^()\s]{1,1000}(?:\([^()\s]*\)[^()\s]*)?\)|https?:\/\/\S{1,1000}/g;
-/** How far behind a cut a link may end that begins before it. */
+/** Longest distance from a cut to the end of a link around it. */
 const LONGEST_LINK = 1500;
 
-/** Where to cut a line that is longer than `limit`: behind a space in its second half, not inside a link, if it can be. */
+/** Where to cut a line that is longer than `limit`: after a space in its second half, outside links if possible. */
 function cutOf(text: string, limit: number): number {
   const links = Array.from(text.slice(0, limit + LONGEST_LINK).matchAll(LINK), ({ index, 0: link }) => ({
     from: index,
@@ -112,7 +112,7 @@ function cutOf(text: string, limit: number): number {
   return linkAround(limit) || limit;
 }
 
-/** A line in pieces of at most `limit` units, cut behind spaces where there are any. */
+/** A line in pieces of at most `limit` units, cut after spaces if there are any. */
 function piecesOf(line: string, limit: number): string[] {
   const pieces: string[] = [];
   let rest = line;

@@ -2,9 +2,9 @@ import { EDGELESS_SCRIPTS } from "./scripts.ts";
 import { normalForm, plainDigits } from "./text.ts";
 import { withoutUnseen } from "./unseen.ts";
 
-/** Texts compared by the words they share: enough to quote with, and no model needed. */
+/** Compares texts by shared words, without a model: enough for quotations. */
 
-/** Compared by pairs of characters. */
+/** Runs that are compared by pairs of characters. */
 const UNSPACED = new RegExp(`[${EDGELESS_SCRIPTS}]+`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
 
@@ -17,14 +17,14 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 
 const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
 
-/** The sentences of a text, trimmed, none empty; a line break ends one, too. */
+/** The sentences of a text, trimmed and not empty; a line break ends one, too. */
 export function splitSentences(text: string): string[] {
   return [...sentencesOf(text)];
 }
 
-/** {@link splitSentences}, one after the other: a long text need not be split at once. */
+/** {@link splitSentences} one by one, so that a long text need not be split at once. */
 export function* sentencesOf(text: string): Generator<string, void, void> {
-  // The segmenter ends a sentence at each of these, too, but one by one and slowly.
+  // The segmenter ends a sentence at these, too, but slowly.
   for (const line of text.split(/[\n\r\u0085\u2028\u2029]+/)) {
     for (const sentence of sentencesIn(line)) {
       const trimmed = sentence.trim();
@@ -33,9 +33,9 @@ export function* sentencesOf(text: string): Generator<string, void, void> {
   }
 }
 
-/** The segmenter also breaks behind the `?` of a link: in scripts with spaces only a space ends a sentence. */
+/** In scripts with spaces only a space ends a sentence: the segmenter would also break after the `?` in a link. */
 function* sentencesIn(line: string): Generator<string, void, void> {
-  // The segmenter is slow, and here there is nothing for it to find.
+  // Avoids the slow segmenter for text without a sentence end.
   if (!/[.!?]["')\]}]*\s|[^\p{ASCII}]|[\v\f]/u.test(line)) {
     yield line;
     return;
@@ -51,16 +51,16 @@ function* sentencesIn(line: string): Generator<string, void, void> {
 }
 
 /**
- * What a text is made of: words without endings and without the most common English ones, and all pairs of
- * characters for scripts without spaces. Repeated terms are repeated.
+ * The terms of a text: words without endings and without the most common English ones, and all pairs of characters of
+ * scripts without spaces. Repeated terms are repeated.
  */
 export function terms(text: string): string[] {
   return collect(text, (pairs) => pairs);
 }
 
 /**
- * What a question is about: of pairs of characters only those without kana, which are mostly grammar, where a run
- * has any; else those with some; else all.
+ * The terms of a question: of pairs of characters only those without kana, which are mostly grammar, if a run has any;
+ * else those with some; else all.
  */
 export function questionTerms(question: string): string[] {
   return [...new Set(collect(question, contentOf))];
@@ -74,18 +74,18 @@ function contentOf(pairs: readonly string[]): readonly string[] {
 }
 
 function collect(text: string, select: (pairs: readonly string[]) => readonly string[]): string[] {
-  // Most of what is said, and more than three times as fast: there is nothing to normalise, and no script without spaces.
+  // The common case, over three times as fast: no normalisation, no script without spaces.
   if (/^\p{ASCII}*$/u.test(text)) return (text.toLowerCase().match(/\w+/g) ?? []).filter(tells).map(stem);
   const found: string[] = [];
   for (const [word] of normalForm(text, "NFKC").toLowerCase().matchAll(WORD)) {
-    // One by one: a paste has more pairs than a call takes arguments.
+    // One by one: a long paste has more pairs than a call can take as arguments.
     for (const [run] of word.matchAll(UNSPACED)) for (const pair of select(pairsOf(run))) found.push(pair);
     for (const rest of word.split(UNSPACED)) if (tells(rest)) found.push(stem(rest));
   }
   return found;
 }
 
-/** Nothing, a single letter or one of the most common words says nothing of what a text is about. */
+/** Whether a word is significant: not empty, a single letter or one of the most common words. */
 function tells(word: string): boolean {
   return word !== "" && !STOP_WORDS.has(word) && (word.length > 1 || /\d/.test(word));
 }
@@ -103,11 +103,11 @@ function stem(word: string): string {
 
 /** How well a document answers a query. */
 export interface Match {
-  /** Place of the document in the list that was ranked. */
+  /** The document's place in the list. */
   readonly index: number;
   /** BM25. */
   readonly score: number;
-  /** The share of the query that is in the document, rare terms weighing more: 0 to 1. */
+  /** Share of the query's terms in the document, weighted by rarity: 0 to 1. */
   readonly coverage: number;
 }
 
@@ -115,8 +115,8 @@ const K1 = 1.2;
 const B = 0.5;
 
 /**
- * Documents that share a term with the query, best first; of equals the later one. Okapi BM25 with the usual
- * constants, b lowered because chat lines are short.
+ * Documents that share a term with the query, best first; of equals the later one. Okapi BM25 with the usual constants;
+ * b is lowered because chat lines are short.
  */
 export function rankDocuments(query: string, documents: readonly string[]): Match[] {
   const counted = documents.map((document) => countTerms(document));
@@ -147,19 +147,19 @@ function countTerms(document: string): { counts: Map<string, number>; length: nu
   return { counts, length: all.length };
 }
 
-/** Longest text that is looked at, in UTF-16 units: more than any platform's message has. */
+/** Longest text that is read, in UTF-16 units: more than any platform's message has. */
 const MAX_LENGTH = 200_000;
-/** A memory has absolute dates, whatever was said of them: the date is one term, and its day no number of its own. */
+/** Memories have absolute dates, whatever the original words: a date is one term, and its day no separate number. */
 const DATE = /\b\d{4}-\d\d-\d\d\b/g;
-/** `0171 / 555-12` is told as 017155512, too. From the middle of a run of digits it would only be read again. */
+/** `0171 / 555-12` also yields 017155512. A match from the middle of a run of digits would only repeat it. */
 const SPACED_NUMBER = /(?<!\d)\d+(?:[ .,:/-]{1,3}\d+)+/g;
 const MIN_JOINED = 4;
 const MAX_JOINED = 40;
 
 /**
- * The terms by which one text shows that it repeats what another one said: words without endings, numbers, identifiers
- * and their parts; not the most common English words. With unseen characters, or digits of another script than ASCII, also what it
- * has without. A paraphrase without any of these words is not recognised.
+ * The terms by which a text shows that it repeats another: words without endings, numbers, identifiers and their parts;
+ * not the most common English words. If it has invisible characters, or digits of other scripts than ASCII, also the
+ * terms without them. A paraphrase without any of these words is not recognised.
  */
 export function tellingTerms(text: string): Set<string> {
   const looked = text.slice(0, MAX_LENGTH);
@@ -189,18 +189,18 @@ function withoutE(term: string): string {
   return term.length >= 5 && /^[a-z]+e$/.test(term) ? term.slice(0, -1) : term;
 }
 
-/** A number, an identifier with one: who says it says the same thing. Words are said of many things. */
+/** Whether a term is a number, or an identifier with one, whose repetition is no coincidence. */
 export function isExact(term: string): boolean {
   return /\d/.test(term);
 }
 
-/** A text without the sentences that have one of these terms; "" where nothing else is left of it. Pure. */
+/** A text without the sentences that have one of these terms; "": nothing else is left. Pure. */
 export function withoutTerms(text: string, gone: ReadonlySet<string>): string {
   const isFree = (one: string): boolean => tellingTerms(one).isDisjointFrom(gone);
   const lines = text.split("\n").flatMap((line) => {
     if (isFree(line)) return [line];
     const left = splitSentences(line).filter(isFree).join(" ");
-    // What is apart in two sentences may be one number where they stand side by side.
+    // Numbers in separate sentences may join into another number once they are adjacent.
     return left !== "" && isFree(left) ? [left] : [];
   });
   return lines.join("\n").trim();

@@ -1,17 +1,23 @@
 import { formatNumber } from "./format.ts";
 import { replaceUnseen } from "./unseen.ts";
-/** Text from outside, made safe to store and to show. */
+/**
+ * Pure functions on texts: terms, sentences, tokens, dates, tables, and safe forms. The room has no effects, and
+ * imports only `core` and `async`. This file makes text from outside safe to store and to show.
+ */
 
 /**
- * What Postgres and JSON can hold: NUL (which Postgres refuses) and lone surrogates (which are not UTF-8)
- * become U+FFFD. All else stays as it was said.
+ * Makes a text storable in Postgres and JSON: NUL (which Postgres refuses) and lone surrogates (which are not UTF-8)
+ * become U+FFFD. The rest stays unchanged.
  */
 export function storableText(text: string): string {
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
   return wellFormed.includes("\0") ? withoutNul(wellFormed) : wellFormed;
 }
 
-/** `replaceAll` takes a second for a paste of five million, and as long for UTF-16 that was read as bytes. */
+/**
+ * Fast removal of NULs: `replaceAll` takes a second for a paste with five million, and as long for UTF-16 that was read
+ * as bytes.
+ */
 function withoutNul(text: string): string {
   const bytes = Buffer.from(text, "utf16le");
   for (let at = 0; at < bytes.length; at += 2) {
@@ -20,40 +26,40 @@ function withoutNul(text: string): string {
   return bytes.toString("utf16le");
 }
 
-/** More marks on one letter than any language has; UAX #15 has the same number. */
+/** More marks on one letter than any language uses; UAX #15 has the same number. */
 const MANY_MARKS = /[\p{M}--\u{34f}]{30}(?=[\p{M}--\u{34f}])/gv;
 
 /**
- * A text's normal form, in time that grows with its length alone: the marks on a letter are sorted one by one, and for
- * 200,000 of them that takes 13 s. Behind each thirty a combining grapheme joiner lets the sorting begin anew.
+ * A text's normal form, in linear time: the sorting of 200,000 marks on one letter takes 13 s. A combining grapheme
+ * joiner after each thirty marks restarts the sorting.
  */
 export function normalForm(text: string, form: "NFC" | "NFD" | "NFKC"): string {
   return text.replaceAll(MANY_MARKS, "$&\u034f").normalize(form);
 }
 
-/** With the digits of all scripts as those of ASCII: ٤٧ is 47. */
+/** A text with the digits of all scripts as ASCII digits: ٤٧ becomes 47. */
 export function plainDigits(text: string): string {
   return text.replaceAll(/(?![0-9])\p{Nd}/gu, (digit) => {
     const code = digit.codePointAt(0) ?? 0;
     let before = 0;
-    // Each script has its ten digits in a row, and five such rows of mathematics stand side by side.
+    // Each script has its ten digits in a row; mathematics has five adjacent rows.
     while (/\p{Nd}/u.test(String.fromCodePoint(code - before - 1))) before++;
     return String(before % 10);
   });
 }
 
 /**
- * Keeps 70 % of `limit` from the head and 20 % from the tail round a marker that names the original size.
- * @param size of a text whose middle is gone already: its size before
+ * Keeps 70 % of `limit` from the head and 20 % from the tail, around a marker with the original size.
+ * @param size the original size, for a text that lacks its middle already
  */
 export function truncateMiddle(text: string, limit: number, size = text.length): string {
   if (text.length <= limit) return text;
   const { head, tail } = headAndTail(text, limit);
-  // What stood inside a line does not begin one.
+  // A part of a line must not become the beginning of one.
   return `${head}\n[… cut: ${size} characters in all …] ${tail}`;
 }
 
-/** 70 % of `limit` from the head of a text, and 20 % from its tail. What was escaped goes with its backslash. */
+/** 70 % of `limit` from the head of a text, and 20 % from its tail. An escape keeps its backslash. */
 export function headAndTail(text: string, limit: number): { head: string; tail: string } {
   const from = text.length - Math.floor(limit * 0.2);
   return {
@@ -68,7 +74,7 @@ export function sliceWhole(text: string, from: number, to: number): string {
 }
 
 /**
- * The end of a text, as it can be stored: what somebody has written last is what is asked. Pure.
+ * The end of a text in storable form: a question's newest words come last. Pure.
  * @param most in UTF-16 units
  */
 export function newestWords(text: string, most: number): string {
@@ -83,7 +89,7 @@ function isInsidePair(text: string, index: number): boolean {
 }
 
 /**
- * As much of a text as fits once each character is escaped; an ellipsis stands for the rest. Pure.
+ * The beginning of a text that fits once each character is escaped, with an ellipsis for the rest. Pure.
  * @param limit of the escaped text, in UTF-16 units
  */
 export function fitEscaped(text: string, limit: number, escape: (character: string) => string): string {
@@ -98,8 +104,9 @@ export function fitEscaped(text: string, limit: number, escape: (character: stri
 }
 
 /**
- * As many lines as fit once each character is escaped, and how many are left out. A line has at most a third of the room. Pure.
- * @param limit of the escaped text, in UTF-16 units; 60 at least
+ * The lines that fit once each character is escaped, and the number of left-out ones. A line takes at most a third of
+ * the room. Pure.
+ * @param limit of the escaped text, in UTF-16 units; at least 60
  */
 export function fitLines(
   lines: readonly string[],
@@ -118,12 +125,12 @@ export function fitLines(
   return fitting;
 }
 
-/** A text that cannot end the Markdown code block in which it stands. */
+/** A text that cannot end the Markdown code block around it. */
 export function insideCodeBlock(text: string): string {
   return text.replaceAll(/`(?=``)/g, "`\u200b");
 }
 
-/** A text as a block of code in Markdown, which it cannot end. */
+/** A text as a Markdown code block, which it cannot end. */
 export function codeBlock(text: string): string {
   return `\`\`\`\n${insideCodeBlock(text)}\n\`\`\``;
 }
@@ -134,8 +141,8 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /**
- * A name on one line, at most 80 characters: nothing that nobody sees but what joins letters or emoji, no line breaks, nothing that ends a name (a colon,
- * but for `10:30`) or begins a label or a role (`[`, `<|`, `<s>`).
+ * A name on one line, at most 80 characters: without invisible characters (except joiners of letters or emoji), line
+ * breaks, the end of a name (a colon, except in `10:30`), and the beginnings of labels and roles (`[`, `<|`, `<s>`).
  */
 export function displayName(name: string): string {
   const line = replaceUnseen(storableText(name), () => " ")

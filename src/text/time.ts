@@ -1,4 +1,4 @@
-/** Dates as people and models read them, in one time zone. */
+/** Dates for people and models, in one time zone. */
 export interface TimeFormat {
   /** `2026-11-21 14:05` */
   minute(date: Date): string;
@@ -27,11 +27,11 @@ export function formatDays({ from, to }: { readonly from: string; readonly to: s
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** Before 1973 there were zones that were off by seconds. */
+/** Before 1973 some zones had offsets with seconds. */
 const WHOLE_MINUTES_FROM = Date.UTC(1973);
 const KNOWN_MINUTES = 500;
 
-/** Formatting costs 2 µs, and the same times are asked for again and again: of each message at every recall. */
+/** Caches by minute: formatting costs 2 µs, and recall formats the same times repeatedly. */
 function oncePerMinute(format: (date: Date) => string): (date: Date) => string {
   const known = new Map<number, string>();
   return (date) => {
@@ -48,5 +48,5 @@ function oncePerMinute(format: (date: Date) => string): (date: Date) => string {
   };
 }
 
-/** What is wrong with a time that a person or a script wrote, behind the name of its key. */
+/** The problem of a person's or script's time, after the name of its key. */
 export const ZONED_TIME = "must be an ISO 8601 time with its zone, such as 2026-05-01T12:00:00Z";

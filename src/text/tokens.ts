@@ -1,36 +1,36 @@
 /**
- * Token estimates that err on the safe side: an under-estimate is the dangerous direction, for the request no longer
- * fits the window. Characters / 4 under-estimates by up to three times (CJK, emoji, base64).
+ * Token estimates that err on the safe side: after an under-estimate, the request no longer fits the window. Characters
+ * / 4 under-estimates by up to three times (CJK, emoji, base64).
  */
 
 /**
- * Tokens of o200k, fitted by a linear program to texts of 80 languages, code and data that the benchmark never reads:
+ * Tokens of o200k, fitted by a linear program to texts of 80 languages, code and data that the benchmark does not use:
  * the least over-estimate at which the 99th percentile of true/estimated stays under 1.02. The weights of emoji and of
- * rare scripts follow what the tokenizer makes of them one by one. `npm run bench -- tokens` measures what they reach.
+ * rare scripts follow the tokenizer's results one by one. `npm run bench -- tokens` measures the accuracy.
  */
 const WEIGHT = {
-  /** A word of Latin letters begins: behind no letter, or a capital behind a small one. A space before it is free. */
+  /** The beginning of a Latin word: after a non-letter, or a capital after a small letter. A space before it is free. */
   word: 0.8,
-  /** Each of its first letters, on top. */
+  /** Added for each of its first letters. */
   letter: 0.05,
-  /** Each letter behind them: long words are in no vocabulary. */
+  /** Added for each later letter: long words are in no vocabulary. */
   laterLetter: 0.2,
-  /** On top, as the next two: words of capitals are rarer. */
+  /** Added, as the next two: words in capitals are rarer. */
   capital: 0.15,
-  /** J, k, q, x and z: rare in English, whose words are tokens, and common in much that is not English. */
+  /** J, k, q, x and z: rare in English, whose words are tokens, and common in many other texts. */
   rareLetter: 0.82,
-  /** A letter that the main languages of its script do without. */
+  /** A letter that the main languages of its script do not use. */
   foreignLetter: 1.2,
   cyrillicWord: 0.95,
   cyrillicLetter: 0.2,
-  /** Each three digits, and what is left of a run. */
+  /** Each three digits, and the rest of a run. */
   digits: 1.48,
   sign: 0.54,
   lineBreak: 1,
   whiteSpace: 0.62,
-  /** A space, a tab or a line break behind its like. */
+  /** A space, a tab or a line break after another of the same kind. */
   repeatedSpace: 0.06,
-  /** A character of the scripts that the vocabulary knows best, and less well. */
+  /** A character of the scripts that the vocabulary covers best, and less well. */
   knownScript: 0.46,
   rarerScript: 0.65,
   kana: 0.7,
@@ -39,18 +39,18 @@ const WEIGHT = {
   wideSign: 0.8,
   typographicSign: 1,
   symbol: 1.55,
-  /** Those of the first blocks, and what came later or is rarer: three tokens a piece. */
+  /** Those of the first blocks; later and rarer ones take three tokens each. */
   emoji: 2,
   rarerEmoji: 2.9,
-  /** Fragments of UTF-8, with two and three bytes, and with four. */
+  /** UTF-8 fragments of two and three bytes, and of four. */
   unknown: 2.3,
   unknownPair: 3.1,
 } as const;
 
-/** Letters of a word that weigh little. Without a seam a word weighs no more than with one: 4 × (0.2 − 0.05) < 0.8. */
+/** Number of a word's letters with a low weight. Splitting a word never lowers the estimate: 4 × (0.2 − 0.05) < 0.8. */
 const FIRST_LETTERS = 4;
 
-/** Weights of the UTF-16 units above ASCII, each range up to and without its end; of a letter of a word what it adds. */
+/** Weights of the UTF-16 units above ASCII, each range up to and excluding its end; for a word's letter the added weight. */
 const RANGES: readonly (readonly [end: number, weight: number])[] = [
   [0xa0, WEIGHT.symbol],
   [0xc0, WEIGHT.typographicSign],
@@ -104,21 +104,20 @@ const RANGES: readonly (readonly [end: number, weight: number])[] = [
   [0x10000, WEIGHT.unknown],
 ];
 
-/** No text has more estimated tokens per UTF-16 unit than this. */
+/** Most estimated tokens per UTF-16 unit of any text. */
 export const HEAVIEST_UNIT = WEIGHT.unknown;
-/** … and none has fewer. */
+/** Fewest estimated tokens per UTF-16 unit. */
 export const LIGHTEST_UNIT = WEIGHT.repeatedSpace;
 
 /** Role, separators and name of one message, in tokens. */
 export const MESSAGE_OVERHEAD = 4;
-/** Between two lines of a message. */
 export const LINE_BREAK_TOKENS = WEIGHT.lineBreak;
 
 const ROUNDING = 1e-6;
 const LINE_BREAK = 10;
 const BLANK = 32;
 
-/** What a character is to the one behind it. */
+/** A character's class, for the one after it. */
 const SMALL = 0;
 const CAPITAL = 1;
 const CYRILLIC = 2;
@@ -126,7 +125,7 @@ const DIGIT = 3;
 const SPACE = 4;
 const OTHER = 5;
 
-/** Behind it no letter is one of a word. */
+/** From here on, no letter is a Latin word's. */
 const LAST_LETTER = 0x1f00;
 
 function kindOf(code: number): number {
@@ -145,7 +144,7 @@ function weightOfAscii(code: number): number {
   return (isRare ? WEIGHT.rareLetter : 0) + (kind === CAPITAL ? WEIGHT.capital : 0);
 }
 
-/** By table, for every message and every recalled line is counted. */
+/** A table, since every message and every recalled line is measured. */
 const UNITS = 0x10000;
 const KINDS = new Uint8Array(UNITS).fill(OTHER);
 for (let code = 0; code < LAST_LETTER; code++) KINDS[code] = kindOf(code);
@@ -156,7 +155,6 @@ RANGES.reduce((from, [end, weight]) => {
   return end;
 }, 0x80);
 
-/** … of a surrogate pair. */
 function weightOfPair(code: number): number {
   if (code >= 0x1f000 && code < 0x1fb00) {
     const isRarer =
@@ -169,22 +167,22 @@ function weightOfPair(code: number): number {
 function weightOfSpace(code: number, before: number, previous: number, behind: number): number {
   if (code === before) return WEIGHT.repeatedSpace;
   if (code === LINE_BREAK) return WEIGHT.lineBreak;
-  // A space belongs to the word or sign behind it.
+  // A space belongs to the word or sign after it.
   const isFree = code === BLANK && previous !== SPACE && KINDS[behind] !== SPACE && KINDS[behind] !== DIGIT;
   return isFree ? 0 : WEIGHT.whiteSpace;
 }
 
 /**
  * Estimated tokens of a text: a weight per character by its script, and one per word and run of digits.
- * @param most where there are more than so many it counts no further: the text may be a paste of megabytes
+ * @param most stops counting above this number, since the text may be a paste of megabytes
  * @returns a whole number, 0 for the empty text; exact up to `most`, else some number above it
  */
 export function estimateTokens(text: string, most = Infinity): number {
   let sum = 0;
   let code = 0;
-  // Around the text there may stand anything: as if it were white space, which costs most.
+  // The surroundings of the text are unknown: assumes white space, which costs most.
   let previous = SPACE;
-  /** Characters of the word or run of digits so far. */
+  /** Length of the present word or run of digits. */
   let length = 0;
   const enough = most + ROUNDING;
   for (let index = 0; index < text.length && sum <= enough; index++) {
@@ -211,7 +209,7 @@ export function estimateTokens(text: string, most = Infinity): number {
     }
     previous = kind;
   }
-  // The weights have two decimals: what lies beyond them is the rounding of their sum.
+  // The weights have two decimals: the rest is the rounding error of their sum.
   return Math.max(0, Math.ceil(sum - ROUNDING));
 }
 

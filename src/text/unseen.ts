@@ -1,22 +1,24 @@
 /**
- * Characters that nobody sees, or that change where others are seen. A person would allow what they cannot read, and a model reads what
- * no person has seen. Escaped, as `\u{202E}`, they are plain to both. By Unicode's properties, so that later characters count, too. Pure.
+ * Invisible characters, and those that change where others are seen. With them, a person would approve what they cannot
+ * read, and a model would read what no person has seen. Escaped as `\u{202E}`, they are visible to both. Defined by
+ * Unicode's properties, so that later characters are included. Pure.
  */
 
-/** Format characters that have a shape: Arabic signs for numbers and verses. */
+/** Format characters with a visible shape: Arabic signs for numbers and verses. */
 const FORMAT_SEEN = String.raw`[\p{Cf}--\p{Default_Ignorable_Code_Point}--[\ufff9-\ufffb]]`;
 
 /**
- * Controls but tabs and line breaks, format characters (direction, tags, joiners), line and paragraph separators, private and unassigned
- * characters, halves of pairs, fillers, selectors, and the blank pattern of Braille. Places for emoji of later versions are assigned.
+ * Controls except tabs and line breaks, format characters (direction, tags, joiners), line and paragraph separators,
+ * private and unassigned characters, halves of pairs, fillers, selectors, and the blank pattern of Braille. Places for
+ * future emoji count as assigned.
  */
 const HIDDEN = String.raw`[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--[\t\n\r]--${FORMAT_SEEN}--[\p{Cn}&&\p{Extended_Pictographic}]]`;
 
-/** More marks on a letter than any language writes: UTS #39 counts four, and Hebrew with cantillation has five. */
+/** More marks on a letter than any language uses: UTS #39 counts four, and Hebrew with cantillation has five. */
 const MOST_MARKS = 6;
 
 const LETTER = String.raw`[[\p{L}\p{M}]--\p{Default_Ignorable_Code_Point}]`;
-/** Scripts whose letters change their shape where they join, so that their writers use joiners; and those with a virama. */
+/** Scripts whose letters change their shape when joined, so that their writers use joiners; and those with a virama. */
 const VIRAMA_SCRIPTS = [
   "Deva",
   "Beng",
@@ -34,7 +36,7 @@ const VIRAMA_SCRIPTS = [
 const JOINING_SCRIPTS = ["Arab", "Syrc", "Mong", "Nkoo", "Mand", "Phag", "Adlm", "Rohg", ...VIRAMA_SCRIPTS];
 const JOINING = lettersOf(JOINING_SCRIPTS);
 const RIGHT_TO_LEFT = lettersOf(["Hebr", "Arab", "Syrc", "Thaa", "Nkoo", "Samr", "Mand", "Adlm", "Rohg"]);
-/** Between a mark of direction and the letter for which it stands there. */
+/** Neutral characters between a mark of direction and its letter. */
 const NEUTRAL = String.raw`[\p{P}\p{S}\p{N}\p{Zs}]{0,3}`;
 const PICTURE = String.raw`\p{Extended_Pictographic}`;
 
@@ -42,7 +44,7 @@ function lettersOf(scripts: readonly string[]): string {
   return `[${LETTER}&&[${scripts.map((script) => String.raw`\p{scx=${script}}`).join("")}]]`;
 }
 
-/** A run of characters that belongs to what stands right before and right behind it. */
+/** A run of characters that is legitimate between certain neighbours. */
 interface Genuine {
   readonly run: RegExp;
   readonly before: RegExp;
@@ -57,36 +59,36 @@ function genuine(run: string, before = "", behind = ""): Genuine {
   };
 }
 
-/** As many units round a run are looked at: a letter, its mark, and what is neutral between. */
+/** Units around a run that are examined: a letter, its mark, and neutral characters. */
 const LOOKED_AT = 8;
 
 const GENUINE: readonly Genuine[] = [
-  // Joiners in a word, and behind a virama at its end.
+  // Joiners in a word, and after a virama at its end.
   genuine(String.raw`[\u200c\u200d]`, JOINING, JOINING),
   genuine(String.raw`[\u200c\u200d]`, String.raw`[\p{M}&&${lettersOf(VIRAMA_SCRIPTS)}]`),
-  // Emoji of several parts, how an emoji is drawn, keys, and flags of regions.
+  // Emoji of several parts, presentation of emoji, keys, and flags of regions.
   genuine(String.raw`\ufe0f?\u200d`, String.raw`${PICTURE}\p{Emoji_Modifier}?`, PICTURE),
   genuine(String.raw`[\ufe0e\ufe0f]`, PICTURE),
   genuine(String.raw`\ufe0f`, "[0-9#*]", String.raw`\u20e3`),
   genuine(["gbeng", "gbsct", "gbwls"].map(tagsOf).join("|"), String.raw`\u{1f3f4}`),
-  // Forms of a Chinese character, and of a Mongolian letter.
+  // Variants of a Chinese character, and of a Mongolian letter.
   genuine(String.raw`[\ufe00-\ufe02\u{e0100}-\u{e01ef}]`, String.raw`\p{sc=Han}`),
   genuine(String.raw`[\u180b-\u180f]`, String.raw`[\p{sc=Mong}&&\p{L}]`),
-  // Marks of direction beside letters that run from right to left.
+  // Marks of direction beside right-to-left letters.
   genuine(String.raw`[\u200e\u200f\u061c]`, RIGHT_TO_LEFT + NEUTRAL),
   genuine(String.raw`[\u200e\u200f\u061c]`, "", NEUTRAL + RIGHT_TO_LEFT),
-  // Where a word may be cut, and where marks are not to be sorted.
+  // Soft hyphens, and joiners that keep marks from being sorted.
   genuine(String.raw`\u00ad`, String.raw`\p{L}\p{M}?`, String.raw`\p{L}`),
   genuine(String.raw`\u034f`, LETTER, String.raw`[\p{M}--\p{Default_Ignorable_Code_Point}]`),
-  // Syllables of old Korean without a first or a middle letter.
+  // Old Korean syllables without a first or a middle letter.
   genuine(String.raw`\u115f`, "", String.raw`[\u1161-\u11a7]`),
   genuine(String.raw`\u1160`, String.raw`[\u1100-\u115e]`, String.raw`[\u11a8-\u11ff]`),
-  // Drawings in Braille.
+  // Pictures in Braille.
   genuine(String.raw`\u2800+`, String.raw`[\u2801-\u28ff]`),
   genuine(String.raw`\u2800+`, "", String.raw`[\u2801-\u28ff]`),
 ];
 
-/** Which of them a run may be: few different ones stand in a text of many. */
+/** The possible kinds of a run, cached: a text has few different runs. */
 const MAY_BE = new Map<string, readonly Genuine[]>();
 const MOST_KEPT = 1000;
 
@@ -98,7 +100,7 @@ function mayBe(run: string): readonly Genuine[] {
   return found;
 }
 
-/** Whether what stands round a run needs it. A byte order mark is one at the beginning of a text. */
+/** Whether a run is legitimate between its neighbours. A byte order mark is legitimate at the beginning of a text. */
 function isGenuine(text: string, from: number, to: number): boolean {
   const run = text.slice(from, to);
   if (run === "\ufeff") return from === 0;
@@ -109,17 +111,17 @@ function isGenuine(text: string, from: number, to: number): boolean {
   );
 }
 
-/** The tags that spell this, and end. */
+/** The tag characters for this code, with their end mark. */
 function tagsOf(letters: string): string {
   return `${Array.from(letters, (letter) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`).join("")}\\u{e007f}`;
 }
 
-/** Of a run that is not genuine, so many are written out for a model; of the others it reads how many there are. */
+/** Characters of an illegitimate run that are written out for a model; the rest is a number. */
 const MOST_WRITTEN = 8;
 
 /**
- * A text for a model, in which what nobody sees is escaped and bounded. What a language or an emoji needs stays: joiners in Persian and
- * Hindi, marks of direction beside Hebrew, soft hyphens, selectors of emoji.
+ * A text for a model with its invisible characters escaped and bounded. What a language or an emoji needs stays:
+ * joiners in Persian and Hindi, marks of direction beside Hebrew, soft hyphens, selectors of emoji.
  */
 export function escapeUnseen(text: string): string {
   return replaceUnseen(text, (run) => {
@@ -130,7 +132,7 @@ export function escapeUnseen(text: string): string {
   });
 }
 
-/** A text with each run of characters that nobody sees, and of marks that no language piles up, replaced. */
+/** Replaces each illegitimate run of invisible characters, and of marks beyond any language's use. */
 export function replaceUnseen(text: string, replace: (run: string) => string): string {
   // Nearly all texts.
   if (PLAIN.test(text)) return text;
@@ -156,7 +158,7 @@ export function replaceUnseen(text: string, replace: (run: string) => string): s
   return replaced + text.slice(kept);
 }
 
-/** A text without all that nobody sees: a word with such a character inside is the same word to whoever reads it. */
+/** A text without its invisible characters: for a reader, a word with one inside is the same word. */
 export function withoutUnseen(text: string): string {
   return text.replaceAll(/[\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, "");
 }
@@ -173,7 +175,7 @@ const ONE_HIDDEN = new RegExp(`^${HIDDEN}$`, "v");
 const ONE_MARK = /^[[\p{Mn}\p{Me}]--\p{Default_Ignorable_Code_Point}]$/v;
 
 const KINDS = ["unknown", "plain", "hidden", "mark"] as const;
-/** The kind of each character, once it was asked for: a property takes a hundred times as long to look up. */
+/** The kind of each character, cached: looking up a property takes a hundred times as long. */
 const KNOWN = new Uint8Array(0x11_00_00);
 
 function kindAt(text: string, at: number): (typeof KINDS)[number] {

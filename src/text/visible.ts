@@ -1,28 +1,30 @@
 import { escaped } from "./unseen.ts";
 
 /**
- * A text for a person who decides about it: everything in it is seen, and nothing looks like something else. Escaped as `\u{202E}` are
+ * A text for a person's decision: everything in it is visible, and nothing looks like something else. Escaped as
+ * `\u{202E}` are
  *
- * - what nobody sees, and what is drawn as a space and is none;
- * - marks that are piled up, or that stand on no letter;
- * - in a word, the letters of another script than most of it has: `p\u{430}ypal`. Latin beside Chinese, Japanese or Korean is one script;
- * - letters, digits and signs that are those of ASCII in another shape, as those of mathematics and of full width;
- * - Cyrillic and Greek letters that look like Latin ones, where a text has no others of theirs.
+ * - invisible characters, and special characters that look like a space;
+ * - excessive marks, and marks without a letter;
+ * - in a word, the letters of another script than most of it has: `p\u{430}ypal`. Latin beside Chinese, Japanese or
+ *   Korean is one script;
+ * - variants of ASCII's letters, digits and signs, such as mathematical and full-width ones;
+ * - Cyrillic and Greek letters that look like Latin ones, in a text without others of their script.
  *
- * Emoji stay, and so do words of one language. Pure, in time that grows with the length alone.
+ * Emoji stay, and so do words of one language. Pure, in linear time.
  */
 export function visible(text: string): string {
   return PLAIN.test(text) ? text : marksOf(text).write(escaped);
 }
 
-/** The same as a string of JSON, in which no escape can be feigned: a backslash is two. */
+/** The same as a JSON string, in which no escape can be imitated: a backslash is doubled. */
 export function visibleString(text: string): string {
   const written = (character: string): string => IN_STRING.get(character) ?? escaped(character);
   const quoted = (piece: string): string => piece.replaceAll(/["\\]/g, String.raw`\$&`);
   return `"${PLAIN.test(text) ? quoted(text) : marksOf(text).write(written, quoted)}"`;
 }
 
-/** As much of a visible text as has this weight at most: no escape is cut. */
+/** The beginning of a visible text up to this weight, without a cut escape. */
 export function sliceVisible(text: string, limit: number): string {
   let weight = 0;
   let end = 0;
@@ -34,7 +36,7 @@ export function sliceVisible(text: string, limit: number): string {
   return text.slice(0, end);
 }
 
-/** UTF-16 units that a text takes on a platform, each of which escapes these three. */
+/** UTF-16 units of a text on a platform that escapes these three. */
 export function weightOf(text: string): number {
   return text.length + 4 * (text.match(/[&<>]/g)?.length ?? 0);
 }
@@ -42,10 +44,10 @@ export function weightOf(text: string): number {
 /** An escape, or a character. */
 const PART = /\\u\{[0-9A-F]{1,6}\}|\\.|[^]/gu;
 
-/** No character of it is escaped. */
+/** Nothing in it is escaped. */
 const PLAIN = /^[ -~]*$/;
 
-/** Escapes of JSON that people know. */
+/** Well-known escapes of JSON. */
 const IN_STRING: ReadonlyMap<string, string> = new Map([
   ["\n", String.raw`\n`],
   ["\r", String.raw`\r`],
@@ -65,7 +67,7 @@ function marksOf(text: string): Marked {
   return marked;
 }
 
-/** Which characters of a text are escaped. */
+/** The characters of a text to escape. */
 class Marked {
   readonly #text: string;
   readonly #kept: Uint8Array;
@@ -89,7 +91,7 @@ class Marked {
     this.#escaped[index] = 1;
   }
 
-  /** @param plain how the others are written */
+  /** @param plain the form of the others */
   write(write: (character: string) => string, plain = (character: string) => character): string {
     let shown = "";
     let index = 0;
@@ -103,11 +105,11 @@ class Marked {
 }
 
 const EMOJI = /\p{RGI_Emoji}/gv;
-/** Without one of these, an emoji has nothing that would be escaped. */
+/** Without one of these, an emoji needs no escape. */
 const EMOJI_PART = /\u200d|\u20e3|\ufe0f|\u{e007f}/u;
 const UNSEEN = /[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[ ]]/gv;
 const MARKS = /[\p{M}--\p{Default_Ignorable_Code_Point}]+/gv;
-/** UTS #39 allows no more on one letter. */
+/** Most marks on one letter by UTS #39. */
 const MOST_MARKS = 4;
 
 function markMarks(marked: Marked, text: string, marks: string, from: number): void {
@@ -125,7 +127,7 @@ function markMarks(marked: Marked, text: string, marks: string, from: number): v
 
 const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
 
-/** Scripts that are written beside each other in one word (UTS #39, highly restrictive); those that are not listed count as one. */
+/** Scripts that one word may mix (UTS #39, highly restrictive); unlisted ones count as one. */
 const SCRIPTS: readonly RegExp[] = [
   /[\p{sc=Latn}\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}]/u,
   ...(
@@ -137,7 +139,7 @@ const SCRIPTS: readonly RegExp[] = [
 ];
 const OF_ANY = /[\p{sc=Common}\p{sc=Inherited}]/u;
 const NO_SCRIPT = -1;
-/** Looked up once for each character. */
+/** Cached by character. */
 const SCRIPT_OF = new Map<string, number>();
 
 function scriptOf(character: string): number {
@@ -150,13 +152,13 @@ function scriptOf(character: string): number {
   return found;
 }
 
-/** The letters of a word that are not of the script that most of it has, and digits that are not of the others' kind. */
+/** Marks the letters of a word outside its majority script, and digits of another kind than the others. */
 function markMixed(marked: Marked, word: string, from: number): void {
   if (PLAIN.test(word)) return;
   const counts = new Map<number, number>();
   const scripts = Array.from(word, scriptOf);
   for (const script of scripts) if (script !== NO_SCRIPT) counts.set(script, (counts.get(script) ?? 0) + 1);
-  // Of as many, the Latin ones stay.
+  // At a tie, the Latin ones stay.
   const [most = NO_SCRIPT] = [...counts].toSorted(([a, m], [b, n]) => n - m || a - b)[0] ?? [];
   const hasPlainDigits = /[0-9]/.test(word);
   let index = from;
@@ -168,12 +170,12 @@ function markMixed(marked: Marked, word: string, from: number): void {
   }
 }
 
-/** Letters, digits and signs that may be those of ASCII in another shape. Small ones, above or below a line, are seen to be. */
+/** Letters, digits and signs that may be variants of ASCII's. Raised and lowered small ones are recognisable. */
 const SHAPED = /[[\p{L}\p{Nd}\p{Nl}\p{S}\p{P}]--\p{Lm}--[\p{ASCII}ªº]]/gv;
 const EAST_ASIAN = /[\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}]/u;
 
 function markShapes(marked: Marked, text: string): void {
-  // Digits and signs of full width are what such a text is written with.
+  // Full-width digits and signs are normal in such a text.
   const isEastAsian = EAST_ASIAN.test(text);
   for (const { 0: character, index } of text.matchAll(SHAPED)) {
     const isKept = isEastAsian && /[^\p{L}]/u.test(character);
@@ -181,13 +183,13 @@ function markShapes(marked: Marked, text: string): void {
   }
 }
 
-/** Letters of other scripts that are drawn as Latin ones. */
+/** Letters of other scripts that look like Latin ones. */
 const LIKE_LATIN: readonly (readonly [script: RegExp, like: RegExp])[] = [
   [/\p{sc=Cyrl}/gu, /[асԁеһіјӏорԛѕԝхуьгѵАВСЕНІЈКМОРԚЅТԜХҮУЗ]/u],
   [/\p{sc=Grek}/gu, /[ονιυρϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]/u],
 ];
 
-/** An address, a path, a name: what stands between spaces. */
+/** Addresses, paths and names: runs between spaces. */
 const TOKENS = /\S+/g;
 
 function markWhole(marked: Marked, text: string, from: number): void {

@@ -1,9 +1,9 @@
 import { createTimeFormat } from "./time.ts";
 import { instantOf } from "../async/occurrences.ts";
 
-/** Times that are to come, as people and models write them. Pure. */
+/** Future times in the form in which people and models write them. Pure. */
 
-/** A time, or what is wrong with it, as a part of a sentence. */
+/** A time, or its problem as a part of a sentence. */
 export type When = { readonly at: Date } | { readonly problem: string };
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -17,7 +17,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 const SPAN = /(\d{1,6})\s*(seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)/giu;
 const ONLY_SPANS = new RegExp(`^(?:${SPAN.source}[\\s,]*(?:and\\s+)?)+$`, "iu");
 
-/** `20m`, `1h30m`, `3 days`. @returns null: it is no length of time */
+/** `20m`, `1h30m`, `3 days`. @returns null: not a duration */
 export function parseSpan(text: string): number | null {
   if (!ONLY_SPANS.test(text.trim())) return null;
   let ms = 0;
@@ -26,7 +26,7 @@ export function parseSpan(text: string): number | null {
   return ms;
 }
 
-/** Farther ahead nobody knows what the clocks will say. */
+/** Time zones' rules are not reliable further ahead. */
 const MOST_YEARS = 5;
 const MOST_MS = MOST_YEARS * 366 * 86_400_000;
 
@@ -34,7 +34,7 @@ const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{1,2}:\d{2})(?::\d{2}(?:\.\d+)?)?$/;
 const ZONED = /^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|[+-]\d{2}:?\d{2})$/i;
 const CLOCK = /^(?:(tomorrow)\s+(?:at\s+)?)?(\d{1,2}:\d{2})$/i;
 
-/** How long it is until a time that is so long ahead, checked. */
+/** Adds a duration to now, checked. */
 export function whenIn(span: string, now: Date): When {
   const ms = parseSpan(span);
   if (ms === null) return { problem: `"${shown(span)}" is no length of time` };
@@ -44,7 +44,7 @@ export function whenIn(span: string, now: Date): When {
 
 /**
  * `18:30` (the next one), `tomorrow 9:00`, `2026-12-01 09:00`, `2026-12-01T09:00:00+01:00`.
- * @param timeZone of times that name none
+ * @param timeZone for times without one
  */
 export function whenAt(text: string, timeZone: string, now: Date): When {
   const said = text.trim();
@@ -87,7 +87,7 @@ function checked(at: Date, now: Date): When {
     : { at };
 }
 
-/** Is this a time zone that the platform knows, by its IANA name? */
+/** Whether the runtime knows a time zone by this IANA name. */
 export function isTimeZone(name: string): boolean {
   try {
     // Intl also takes "+02:00", which has no summer time and is no IANA name.

@@ -13,7 +13,7 @@ export const memoryRecall = defineTool({
   name: "memory_recall",
   needs: "memories",
   input: Input,
-  forSubagents: true,
+  isStandalone: true,
   isReadOnly: true,
   async run(input, context) {
     const found = await context.recallMemories(input.query, LIMIT, context.signal);

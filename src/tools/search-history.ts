@@ -12,7 +12,7 @@ export const searchHistory = defineTool({
   name: "search_history",
   needs: "messages",
   input: Input,
-  forSubagents: true,
+  isStandalone: true,
   isReadOnly: true,
   async run(input, context) {
     const found = await context.searchHistory(input.query, input.limit, context.signal);

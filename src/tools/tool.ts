@@ -16,8 +16,8 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** Longest wait of the turn for it, ms. Default: the general limit. `own`: it has a limit of its own, which may be longer. */
   readonly timeoutMs?: number | "own";
-  /** A subagent may have it, if its calls run at once: it needs nothing of the conversation. Default: false. */
-  readonly forSubagents?: boolean;
+  /** It needs nothing of a turn: where its calls run at once, other work may have it, too. Default: false. */
+  readonly isStandalone?: boolean;
   /** When a person must allow a call first. Default: "never". */
   readonly asks?: AskMode;
   /** It changes nothing. Default: it may. */
@@ -29,6 +29,12 @@ export interface Tool {
   check?(input: unknown): void;
   /** What an agent must have to be offered it. Default: no condition. */
   readonly needs?: ToolNeed;
+  /** It changes which texts of the agent's folder are active in the channel. Default: it does not. */
+  readonly changesTexts?: true;
+  /** It writes files of the agent's folder. Default: it does not. */
+  readonly writesFolder?: true;
+  /** Where it comes from, in a word or two. Default: from its server, or it is built in. */
+  readonly source?: string;
   /** Name of the server that it comes from. Default: it is Weir's own. */
   readonly server?: string;
   /** Distinguishes it from another tool under the same name: who allows calls of one allows none of the other. Default: the name suffices. */
@@ -50,8 +56,8 @@ export function asksFirst({
   return asks === "always" || (asks === "writes" && !isReadOnly);
 }
 
-/** A notes folder, skills, or permission to search messages or memories. */
-export type ToolNeed = "notes" | "skills" | "messages" | "memories";
+/** Permission to search messages or memories. */
+export type ToolNeed = "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -105,59 +111,13 @@ export interface ToolKit {
    */
   react(emoji: string, under?: string | null): Promise<Reaction>;
   /**
-   * Changes the agent's notes of this channel.
-   * @returns the result for the model
-   * @throws ToolFailure if nothing was written
-   */
-  writeNote(request: NoteRequest): Promise<string>;
-  /**
-   * Activates or deactivates a skill in this channel, or reads a file of one.
-   * @returns the result for the model
-   * @throws ToolFailure if that is not possible
-   */
-  useSkill(request: SkillRequest): Promise<string>;
-  /**
    * Lets another agent answer, once the turn ends.
    * @param request.agent by any of its names
    * @throws ToolFailure if that is not possible
    */
   handOff(request: { readonly agent: string; readonly message: string }): Promise<HandOff>;
-  /**
-   * Starts a subagent, and waits a while for its result.
-   * @returns the result for the model
-   * @throws ToolFailure if it was not started
-   */
-  spawnAgent(request: SpawnRequest, call: Pick<ToolContext, "callId" | "signal">): Promise<string>;
   /** The kit of a feature. @throws if the feature is not part of this Weir */
   readonly kitOf: KitOf;
-}
-
-/** A subagent's task and settings. */
-export interface SpawnRequest {
-  readonly task: string;
-  /** A name of the configuration; null: without a persona. */
-  readonly persona: string | null;
-  /** Null: the agent's own. */
-  readonly model: string | null;
-  /** Names; null: all that a subagent may have. */
-  readonly tools: readonly string[] | null;
-  /** `brief`: it gets a summary of the conversation. */
-  readonly context: "none" | "brief";
-}
-
-/** A request for a skill. */
-export type SkillRequest =
-  | { readonly kind: "activate" | "deactivate"; readonly name: string }
-  | { readonly kind: "read"; readonly name: string; readonly file: string };
-
-/** A line that an agent wants in its notes of a channel. */
-export interface NoteRequest {
-  /** `memory`: the lasting notes; `note`: those of the day. */
-  readonly kind: "memory" | "note";
-  /** Empty: the replaced line is deleted. */
-  readonly text: string;
-  /** Words of a line that the agent has written; null: nothing is replaced. */
-  readonly replaces: string | null;
 }
 
 /** `unsupported`: the platform has no reactions. `gone`: the message was deleted. `enough`: several were tried already. */
@@ -169,26 +129,40 @@ export interface ToolDefinition<Input> {
   readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
   readonly timeoutMs?: Tool["timeoutMs"];
-  readonly forSubagents?: boolean;
+  readonly isStandalone?: boolean;
   readonly isReadOnly?: boolean;
   readonly needs?: ToolNeed;
+  readonly changesTexts?: true;
+  readonly writesFolder?: true;
+  readonly source?: string;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
 /** Makes a tool with the texts of the prompts. */
-export type ToolMaker = (prompts: Prompts) => Tool;
+export interface ToolMaker {
+  (prompts: Prompts): Tool;
+  /** The tool's name. */
+  readonly tool: PlainTool;
+}
+
+/** Makes a tool whose description names those that its agent has beside it. */
+export type DescribedToolMaker = (prompts: Prompts, beside: readonly Tool[]) => Tool;
 
 /** Makes a tool of its definition: its arguments are checked before it runs. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker {
   const template = templateOfTool(definition.name);
-  return (prompts) => makeTool({ ...definition, description: prompts.render(template, {}) });
+  return Object.assign(
+    (prompts: Prompts) => makeTool({ ...definition, description: prompts.render(template, {}) }),
+    { tool: definition.name },
+  );
 }
 
 /** The same, of a tool with any name, with its description. */
 export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
-  const { name, description, input, timeoutMs, forSubagents = false, isReadOnly, needs } = definition;
+  const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
+  const { changesTexts, writesFolder, source } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -197,9 +171,12 @@ export function makeTool<Input>(
   return {
     spec: { name, description, parameters: parametersOf(input) },
     ...(timeoutMs !== undefined && { timeoutMs }),
-    forSubagents,
+    isStandalone,
     ...(isReadOnly !== undefined && { isReadOnly }),
     ...(needs !== undefined && { needs }),
+    ...(changesTexts !== undefined && { changesTexts }),
+    ...(writesFolder !== undefined && { writesFolder }),
+    ...(source !== undefined && { source }),
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),
   };

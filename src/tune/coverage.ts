@@ -12,10 +12,11 @@ import {
 import type { Seq } from "../core/ids.ts";
 
 /*
- * What the commits of the log (`commit_job`, `commit_ahead`, `reset_channel` in `migrations/`) make of a history, without a log.
+ * The effects of the log's commits (`commit_job`, `commit_ahead`, `reset_channel` in `migrations/`) on a history,
+ * without a log.
  */
 
-/** A job that has begun, and the summary that it is going to make. */
+/** A running job, and the summary that it will make. */
 export interface PlannedSummary {
   readonly plan: JobPlan;
   /** The live summaries that it replaces; empty for a leaf. */
@@ -23,7 +24,7 @@ export interface PlannedSummary {
   readonly summary: Summary;
 }
 
-/** Of an omitted entry, what the marker of the omission is made of. */
+/** The parts of an omitted entry that the omission's marker needs. */
 export type OmittedEntry = Pick<Entry, "seq" | "at" | "tokens"> & { readonly isCounted: boolean };
 
 export function omittedOf(entry: Entry): OmittedEntry {
@@ -31,7 +32,7 @@ export function omittedOf(entry: Entry): OmittedEntry {
   return { seq, at, tokens, isCounted: isCounted(entry) };
 }
 
-/** What a leaf or a merge is of. @param omitted those entries that are left out of the view */
+/** The span of a leaf or a merge. @param omitted its omitted entries */
 export function spanOf(
   history: History,
   { kind, fromSeq, toSeq }: JobPlan,
@@ -57,14 +58,14 @@ export function replacedBy(
   return summaries.filter((one) => one.fromSeq >= fromSeq && one.toSeq <= toSeq);
 }
 
-/** May it still be committed? A leaf begins behind what is covered; a merge replaces what it was made of. Pure. */
+/** Whether it can still be committed: a leaf begins after the covered range; a merge replaces its sources. Pure. */
 export function isCurrent(history: History, { plan, replaces }: PlannedSummary): boolean {
   if (plan.kind === "leaf") return plan.fromSeq === history.coveredTo + 1 && plan.toSeq <= history.lastSeq;
   const now = replacedBy(history, plan);
   return now.length === replaces.length && now.every((one, index) => one === replaces[index]);
 }
 
-/** The history once a summary is committed. Pure. */
+/** The history after the commit of a summary. Pure. */
 export function commitSummary(
   history: History,
   { plan, replaces, summary }: PlannedSummary,
@@ -84,7 +85,7 @@ export function commitSummary(
   });
 }
 
-/** The history once a summary is written ahead. Pure. */
+/** The history after a summary is written ahead. Pure. */
 export function writeAhead(history: History, { kind, fromSeq, toSeq }: JobPlan): History {
   if (kind === "redo") return history;
   const ahead = [...history.ahead, { kind, fromSeq, toSeq }].toSorted((a, b) => a.fromSeq - b.fromSeq);
@@ -92,9 +93,9 @@ export function writeAhead(history: History, { kind, fromSeq, toSeq }: JobPlan):
 }
 
 /**
- * All that was written ahead is committed: the merges, then as many leafs as may be live. Pure.
- * @param ahead in the order in which they were begun
- * @returns what has landed, and what still waits
+ * Commits the summaries written ahead: the merges, then as many leafs as may be live. Pure.
+ * @param ahead in the order of their beginning
+ * @returns the landed and the remaining ones
  */
 export function landAll(
   history: History,
@@ -124,7 +125,7 @@ export function landAll(
   return { history: { ...after, ahead: left }, landed, waiting };
 }
 
-/** Everything up to `toSeq` is covered without a text. Pure. */
+/** Covers everything up to `toSeq` without a text. Pure. */
 export function resetTo(history: History, toSeq: Seq): History {
   if (toSeq <= history.coveredTo) return history;
   return {
@@ -140,7 +141,6 @@ export function resetTo(history: History, toSeq: Seq): History {
   };
 }
 
-/** A history that begins behind this entry. */
 export function historyFrom(coveredTo: Seq): History {
   return {
     summaries: coveredTo === 0 ? [] : [resetSummary(coveredTo)],

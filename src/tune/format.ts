@@ -3,21 +3,21 @@ import { alignNumbers } from "../text/markdown-table.ts";
 import { counted } from "../text/text.ts";
 import { CACHED_PRICE, type Outcome, type Visible, type VisibleRange } from "./tally.ts";
 
-/** What a channel would have been like, with today's settings and with others. */
+/** A channel's simulated outcome with its present settings and with others. */
 export interface TuneReport {
   readonly channel: string;
   readonly agent: string;
   readonly model: string;
-  /** The entries that were played. */
+  /** The range of replayed entries. */
   readonly from: number;
   readonly to: number;
   readonly assumed: {
-    /** The model's tokens for each that Weir estimates; 1: its provider has counted none. */
+    /** The model's tokens for each estimated one; 1: its provider has reported none. */
     readonly tokensPerEstimated: number;
     readonly summariserSeconds: number;
-    /** `given`: on the command line; `calls`: the median of this channel's own; `default`: nothing is known. */
+    /** `given`: on the command line; `calls`: the median of this channel's own; `default`: unknown. */
     readonly summariserSecondsFrom: "given" | "calls" | "default";
-    /** Tokens of a summary for each of its source's: of entries, and of other summaries; null: it fills what it may take. */
+    /** A summary's tokens relative to its sources': entries, and other summaries; null: its limit. */
     readonly summaryShare: { readonly leaf: number | null; readonly merge: number | null };
     readonly summaryShareFrom: "models" | "extracts" | null;
   };
@@ -27,13 +27,13 @@ export interface TuneReport {
 
 export interface TuneColumn {
   readonly name: string;
-  /** Those that are tried, by their names in config.toml. */
+  /** The tried settings, by their names in config.toml. */
   readonly settings: Readonly<Record<string, string>>;
   readonly window: number;
   /** Tokens of the window that a request may use. */
   readonly usable: number;
   readonly outcome: Outcome;
-  /** At the turn that was asked for; null: none was. */
+  /** At the requested turn; null: none was requested. */
   readonly visible: Visible | null;
 }
 
@@ -72,7 +72,7 @@ const ROWS: readonly Row[] = [
   ["requests that did not fit", ({ outcome }) => formatNumber(outcome.emergencies.overflows)],
 ];
 
-/** The report as a table for a person, with what was assumed. Pure. */
+/** The report with its assumptions, as a table for a person. Pure. */
 export function formatTuning(report: TuneReport): string {
   const { columns } = report;
   const [now] = columns;

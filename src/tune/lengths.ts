@@ -2,18 +2,18 @@ import type { JobPlan } from "../core/compaction.ts";
 import type { SummaryLengths } from "../store/turns/past.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
-/** A summary's tokens for each of its source's, by whose summaries that was learned; null: from none. */
+/** A summary's tokens relative to its sources', and the summaries that it is measured on; null: none. */
 export interface ExpectedLength {
   readonly share: number | null;
   readonly from: "models" | "extracts" | null;
 }
 
-/** No summary is longer than this share of its source: it would be refused. */
+/** Longest summary as a share of its source: a longer one would be refused. */
 const LONGEST_SHARE = 0.7;
 
 /**
- * How long summaries of this kind and level are expected to be, by the channel's own: those of models at that level, else of that
- * kind; without any of a model, its extracts. Pure.
+ * Expected length of summaries of this kind and level, by the channel's own: model summaries of that level, else of
+ * that kind, else extracts. Pure.
  */
 export function expectedLength(
   lengths: readonly SummaryLengths[],
@@ -34,8 +34,8 @@ export function expectedLength(
 }
 
 /**
- * Estimated tokens of a summary that nobody has written. Where nothing is known, it fills what it may take. Pure.
- * @param cap the longest that it may be
+ * Estimated tokens of a summary that does not exist. Without a measurement, its limit. Pure.
+ * @param cap its limit
  */
 export function summaryTokens(
   lengths: readonly SummaryLengths[],
@@ -49,7 +49,7 @@ export function summaryTokens(
 
 const WORD = "word ";
 
-/** A text of about so many estimated tokens, never more: it stands in for one that nobody has written. Pure. */
+/** A text of about this many estimated tokens, never more, in place of a summary. Pure. */
 export function fillerText(tokens: number): string {
   const text = WORD.repeat(Math.ceil(tokens));
   let [low, high] = [0, text.length];

@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { PastTurn } from "../store/turns/past.ts";
 import type { ReplayedTurn, Simulation } from "./simulation.ts";
 
-/** Entries that are read at once. */
+/** Entries per read. */
 const PAGE = 500;
 
 export interface Played {
@@ -14,16 +14,15 @@ export interface Played {
   readonly channel: ChannelId;
   readonly from: Seq;
   readonly to: Seq;
-  /** All of its settled turns whose last message is among from..to, in the order in which they began. */
+  /** All of its settled turns whose last message is among from..to, in the order of their beginning. */
   readonly turns: readonly PastTurn[];
   readonly signal: AbortSignal;
-  /** Called behind each entry. */
   readonly onEntry: () => void;
 }
 
 /**
- * Plays a channel's log through simulations, side by side, page by page. It only reads.
- * @returns false: the signal has ended it, and the simulations are somewhere in the middle
+ * Replays a channel's log through several simulations at once, page by page. It only reads.
+ * @returns false: the signal has stopped it, and the simulations are incomplete
  */
 export async function playLog(simulations: readonly Simulation[], played: Played): Promise<boolean> {
   const { store, channel, from, to, signal, onEntry } = played;
@@ -51,7 +50,7 @@ export async function playLog(simulations: readonly Simulation[], played: Played
   return true;
 }
 
-/** With what was found for them, as it reads now: what was deleted or forgotten since is not there. */
+/** Adds the results of their searches with current texts: deleted or forgotten ones are missing. */
 async function withRecalled(
   { store, channel }: Pick<Played, "store" | "channel">,
   turns: readonly PastTurn[],

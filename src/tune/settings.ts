@@ -2,7 +2,7 @@ import type { AgentConfig } from "../config/config.ts";
 import type { TriedSetting } from "../config/load.ts";
 import { OperatorError } from "../core/errors.ts";
 
-/** Settings that a replay of a log can tell anything of, as config.toml has them, with where they are. */
+/** Settings whose effect a replay can show, by their names in config.toml, with their present values. */
 const TUNABLE: Readonly<Record<string, (agent: AgentConfig) => number | boolean>> = {
   context_window: (agent) => agent.contextWindow,
   max_output_tokens: (agent) => agent.maxOutputTokens,
@@ -18,26 +18,26 @@ const TUNABLE: Readonly<Record<string, (agent: AgentConfig) => number | boolean>
   "compaction.max_raw_tokens": ({ compaction }) => compaction.maxRawTokens,
 };
 
-/** Columns beside "now" that still can be read. */
+/** Columns besides "now" that a person can still read. */
 const MOST_VARIANTS = 8;
 
-/** Whether a replay can show what this setting changes. */
+/** Whether a replay can show the effect of this setting. */
 export function isTunable(key: string): boolean {
   return Object.hasOwn(TUNABLE, key);
 }
 
-/** The names of all that can be tried. */
+/** The names of all settings that can be tried. */
 export const TUNABLE_KEYS: readonly string[] = Object.keys(TUNABLE);
 
-/** What an agent has set, or has by default; "" for a key that cannot be tried. */
+/** An agent's value, perhaps a default; "" for a key that cannot be tried. */
 export function settingOf(agent: AgentConfig, key: string): string {
   return String(isTunable(key) ? (TUNABLE[key]?.(agent) ?? "") : "");
 }
 
 /**
- * What to try, each list for a column of its own: `key=value` once is one column, `key=a,b,c` is three, and lists of several keys
- * are tried in all combinations. Pure. Whether the values may be is not looked at.
- * @throws OperatorError for a text of another form, a key that is named twice, or too many columns
+ * The variants to try, each a list for its own column: one `key=value` is one column, `key=a,b,c` is three, and lists
+ * of several keys are combined. Pure. It does not check the values.
+ * @throws OperatorError for a text of another form, a repeated key, or too many columns
  */
 export function variantsOf(texts: readonly string[]): TriedSetting[][] {
   if (texts.length === 0) return [];
@@ -72,7 +72,7 @@ function parse(text: string): { readonly key: string; readonly values: readonly 
   return { key, values: [...new Set(values)].map(toValue) };
 }
 
-/** As TOML would read it. */
+/** Parses a value like TOML. */
 function toValue(text: string): unknown {
   if (text === "true" || text === "false") return text === "true";
   return /^[+-]?\d+(?:_\d+)*(?:\.\d+)?$/.test(text) ? Number(text.replaceAll("_", "")) : text;

@@ -18,16 +18,16 @@ import {
 import { fillerText } from "./lengths.ts";
 import type { Tally } from "./tally.ts";
 
-/** A channel's history without a log: what is a write there is only counted here. */
+/** A channel's history without a log: writes are only counted. */
 export class SimulatedHistory {
   readonly #tally: Tally;
   #history: History;
-  /** The omitted entries that no summary covers. */
+  /** The omitted entries without a summary. */
   #omitted: OmittedEntry[] = [];
-  /** Summaries that are written ahead, in the order in which they were begun. */
+  /** Summaries written ahead, in the order of their beginning. */
   #ahead: PlannedSummary[] = [];
 
-  /** @param from the first entry that comes */
+  /** @param from the first entry */
   constructor(from: Seq, tally: Tally) {
     this.#history = historyFrom(from - 1);
     this.#tally = tally;
@@ -54,7 +54,7 @@ export class SimulatedHistory {
     this.#tally.omitted += leaving.length;
   }
 
-  /** The summary that a job is to make. @param tokens of its text, estimated */
+  /** The summary that a job will make. @param tokens of its text, estimated */
   plan(plan: JobPlan, tokens: number): PlannedSummary {
     const { kind, fromSeq, toSeq, level } = plan;
     const summary = {
@@ -70,7 +70,7 @@ export class SimulatedHistory {
     return { plan, replaces: kind === "leaf" ? [] : replacedBy(this.#history, plan), summary };
   }
 
-  /** A summary is written: it is committed, or waits for its landing. */
+  /** A summary is finished: it is committed, or waits for its landing. */
   finish(made: PlannedSummary): void {
     if (made.plan.isAhead === true) {
       this.#tally.writtenAhead++;
@@ -85,11 +85,11 @@ export class SimulatedHistory {
     this.#history = commitSummary(this.#history, made, this.#omitted);
     this.#tally.commits++;
     this.#committed(made);
-    // A merge that has waited lands with it: the prefix is new anyway.
+    // A waiting merge lands with it: the prefix changes anyway.
     if (made.plan.kind === "leaf" && this.land()) this.#tally.commits--;
   }
 
-  /** Commits what was written ahead. @returns whether anything has landed */
+  /** Commits the summaries written ahead. @returns whether any has landed */
   land(): boolean {
     if (this.#ahead.length === 0) return false;
     const { history, landed, waiting } = landAll(this.#history, this.#ahead, this.#omitted);

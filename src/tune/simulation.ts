@@ -1,3 +1,8 @@
+/**
+ * Tuning: replays a channel's log with other settings, and compares the outcomes. The room reads the store and runs the
+ * pure deciders; it writes nothing and calls no model.
+ */
+
 import {
   capOfSummary,
   knownRequest,
@@ -36,32 +41,31 @@ import { fillerText, summaryTokens } from "./lengths.ts";
 import { SimulatedHistory } from "./simulated-history.ts";
 import { type Outcome, Tally, type Visible, type VisibleRange } from "./tally.ts";
 
-/** A channel that is played through with some settings. */
 export interface SimulationParts {
   /** With the settings to try. */
   readonly agent: Agent;
-  /** Its calibration has no anchor: the requests that it would have are not those that a provider has counted. */
+  /** Without an anchor, since the provider has counted other requests than the simulated ones. */
   readonly budget: Budget;
   readonly scene: Scene;
-  /** The first entry that is played; nothing is known of what came before. */
+  /** The first replayed entry; earlier ones are unknown. */
   readonly from: Seq;
   readonly lengths: readonly SummaryLengths[];
-  /** How long a summary takes, ms of the channel's own time. */
+  /** Duration of a summary, ms of the channel's own time. */
   readonly summariserMs: number;
-  /** Up to where each `/reset` has covered the channel, in order. */
+  /** The last entry that each `/reset` covered, in order. */
   readonly resets: readonly Seq[];
-  /** Which turn to look at; default: none. */
+  /** The turn to examine; default: none. */
   readonly at?: At;
-  /** Instead of the policy's own decision. */
+  /** Replaces the policy's decision. */
   readonly decide?: typeof decide;
-  /** Called for each request, before it is sent. */
+  /** Called with each request before it is sent. */
   readonly onRequest?: (fit: Fit, turn: TurnRange) => void;
 }
 
-/** A turn by its number, or the first that answers up to this entry or a later one. */
+/** A turn by its number, or the first one that answers up to this entry or a later one. */
 export type At = { readonly turn: number } | { readonly seq: Seq };
 
-/** A turn to be asked again, with what was found for it then. */
+/** A turn to repeat, with its former search results. */
 export interface ReplayedTurn {
   readonly turn: Pick<PastTurn, "id" | "fromSeq" | "toSeq" | "agent" | "state" | "lastSeq">;
   readonly recalled: readonly EntryReference[];
@@ -73,17 +77,18 @@ interface RunningJob extends PlannedSummary {
   readonly endsAt: number;
 }
 
-/** Raw entries up to which the compactor looks behind each; of a longer view it looks behind so many parts of it. */
+/** Raw entries up to which the compactor checks after each entry. A longer view has this many checks over its length. */
 const LONG_VIEW = 600;
-/** Jobs that may end between two entries, or behind the last one. */
+/** Most jobs that may end between two entries, or after the last one. */
 const MOST_JOBS = 1000;
 
 /**
- * Plays a channel's log through the deciders of a running Weir (policy, cut, merges, emergency, the requests of turns), without a
- * log, a model or a clock: time is that of the entries. It writes nothing.
+ * Replays a channel's log through the deciders of a running Weir (policy, cut, merges, emergency, the requests of
+ * turns), without a log, a model or a clock: time is that of the entries. It writes nothing.
  *
- * Turns happen where they happened; those of other agents send no request of this one. A summariser always works and takes `summariserMs`; how long its texts are is estimated
- * ({@link summaryTokens}). A turn finds what it found then, as far as that is not in its view.
+ * Turns run at their original places; other agents' turns send no request of this one. A summariser always works and
+ * takes `summariserMs`; the length of its texts is estimated ({@link summaryTokens}). A turn finds what it found
+ * originally, unless that is in its view.
  */
 export class Simulation {
   readonly #parts: SimulationParts;
@@ -93,14 +98,14 @@ export class Simulation {
   readonly #past: SimulatedHistory;
   #running: ReplayedTurn | null = null;
   readonly #pace = new Pace();
-  /** Calls of the running turn that wait for their result. */
+  /** The running turn's calls without a result. */
   readonly #open = new Set<string>();
   #job: RunningJob | null = null;
   #jobMs = 0;
-  /** Entries since the last look. */
+  /** Entries since the last check. */
   #unseen = 0;
   #dynamicTokens = 0;
-  /** Of the last request that was measured. */
+  /** Of the last measured request. */
   #measured: {
     readonly history: History;
     readonly running: ReplayedTurn | null;
@@ -111,7 +116,7 @@ export class Simulation {
   /** Estimated tokens of all entries up to each, from the first one played. */
   readonly #tokensTo: number[] = [];
   #visible: Visible | null = null;
-  /** Of what is in every request, whatever was said. */
+  /** The size of the parts that each request has, whatever its entries. */
   #everyRequest: RequestSize | null = null;
 
   constructor(parts: SimulationParts) {
@@ -124,7 +129,7 @@ export class Simulation {
     return this.#past.current;
   }
 
-  /** What the turn that was asked for has seen; null: it has not come yet. */
+  /** The view of the requested turn; null: not reached yet. */
   get visible(): Visible | null {
     return this.#visible;
   }
@@ -134,12 +139,11 @@ export class Simulation {
     return this.#tally.outcome(this.history, budget.calibration.factor, usableTokens(budget));
   }
 
-  /** Turns that come next, in the order in which they began. To be called before the last message that each answers. */
+  /** The next turns, in the order of their beginning. Call it before the last message that each answers. */
   expect(turns: readonly ReplayedTurn[]): void {
     this.#turns.push(...turns);
   }
 
-  /** The next entry of the log. */
   take(entry: Entry): void {
     const now = Math.max(this.#now, entry.at.getTime());
     this.#endJobs(now);
@@ -154,12 +158,12 @@ export class Simulation {
       this.#reset(this.#resets.shift() ?? 0);
   }
 
-  /** The log ends here: what is being written is still committed. */
+  /** The log ends here: summaries in progress are still committed. */
   end(): void {
     for (let jobs = 0; this.#job !== null && jobs < MOST_JOBS; jobs++) this.#endJobs(this.#job.endsAt);
   }
 
-  /** The running turn goes on where its last call has its result, and ends with the last entry that it wrote. */
+  /** Continues the running turn once its last call has its result; ends it with its last entry. */
   #goOn(entry: Entry): void {
     const running = this.#running;
     if (running === null) return;
@@ -191,7 +195,7 @@ export class Simulation {
     this.#running = null;
   }
 
-  /** One request of a turn: what `turn/turn.ts` does before it asks its model. */
+  /** One request of a turn, as `turn/turn.ts` makes it. */
   #ask(replayed: ReplayedTurn, isFirst: boolean): void {
     if (isFirst && this.#cache()?.isCold === true) this.#past.land();
     let fit = this.#fit(replayed);
@@ -211,7 +215,7 @@ export class Simulation {
     this.#tally.mostOmitted = Math.max(this.#tally.mostOmitted, omission?.count ?? 0);
     this.#tally.overflows += Number(overflows);
     this.#parts.onRequest?.(fit, replayed.turn);
-    // It fails with a word, and is not sent.
+    // Such a turn fails with a notice, and sends nothing.
     if (overflows) return;
     this.#dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
     this.#tally.request(context);
@@ -231,9 +235,9 @@ export class Simulation {
       remembered: hiddenTo === 0 ? [] : remembered,
       attached: NOTHING_ATTACHED,
       extract: this.#extract(),
-      notes: [],
-      skills: [],
-      subagents: [],
+      channelFiles: [],
+      activeTexts: [],
+      waitedFor: [],
       isUnfound: false,
       now: new Date(this.#now),
       scene,
@@ -241,7 +245,7 @@ export class Simulation {
     });
   }
 
-  /** A stand-in of the extract of what is omitted: it is as long as it may be. */
+  /** A stand-in for the extract of the omitted range, of the longest allowed length. */
   #extract(): OmittedExtract | null {
     const { omission } = this.history;
     if (omission === null) return null;
@@ -258,13 +262,13 @@ export class Simulation {
     return longer.omitTo === null ? longer : fit;
   }
 
-  /** A view of thousands of entries is not measured at each: what one of them adds is little. */
+  /** A view of thousands of entries is not measured at each one, which adds little. */
   #isTimeToLook(): boolean {
     this.#unseen++;
     return this.#unseen > this.history.entries.length / LONG_VIEW;
   }
 
-  /** What the compactor does soon after each change. */
+  /** The compactor's check after each change. */
   #look(): void {
     this.#unseen = 0;
     while (this.#mayBeDue()) {
@@ -295,7 +299,7 @@ export class Simulation {
     return nextSources(agent, this.history, { running, now, scene, usable: usableTokens(budget) });
   }
 
-  /** Estimated tokens of the request that would be sent now, with what will be recalled for it. */
+  /** Estimated tokens of the next request, with its recall. */
   #nextTokens(): number {
     const [history, running] = [this.history, this.#running];
     if (this.#measured?.history !== history || this.#measured.running !== running) {
@@ -337,7 +341,7 @@ export class Simulation {
       : cacheOf(agent, name, this.#pace, this.#now, this.#running?.turn.id);
   }
 
-  /** Emergency between turns: a turn that runs makes its own requests fit. */
+  /** The emergency between turns: a running turn fits its own requests. */
   #relieve(): void {
     const { budget } = this.#parts;
     if (this.#running !== null) return;
@@ -354,7 +358,7 @@ export class Simulation {
     this.#tally.summariserWrote += tokens;
   }
 
-  /** A merge is written from the raw text where that fits the summariser, unless summaries are written ahead. */
+  /** Tokens that the summariser reads: a merge reads the raw text if it fits, unless summaries are written ahead. */
   #readBy({ kind, fromSeq, toSeq, sourceTokens }: JobPlan): number {
     const { agent, budget, from } = this.#parts;
     if (kind === "leaf" || agent.config.compaction.writeAhead) return sourceTokens;
@@ -362,7 +366,7 @@ export class Simulation {
     return raw < budget.window * RAW_SHARE ? raw : sourceTokens;
   }
 
-  /** The jobs that have ended by then, each with what was due behind it. */
+  /** Finishes the jobs that have ended by then, each with the work that was due after it. */
   #endJobs(now: number): void {
     for (let jobs = 0; jobs < MOST_JOBS; jobs++) {
       const job = this.#job;

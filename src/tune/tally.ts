@@ -5,68 +5,68 @@ import type { Seq } from "../core/ids.ts";
 import { estimateMessage } from "../context/render.ts";
 import { isDeepStrictEqual } from "node:util";
 
-/** What a provider charges for a cached token, of the price of another one. */
+/** A provider's charge for a cached token, relative to another one. */
 export const CACHED_PRICE = 0.1;
 
-/** What a channel would have been like. Tokens are the model's own, as far as its provider has counted any. */
+/** The outcome of a simulated channel. Tokens are the model's own if its provider has counted any. */
 export interface Outcome {
   readonly entries: number;
   readonly turns: number;
-  /** Of other agents in the same channel: they send no request of this one. */
+  /** Turns of other agents in the same channel, which send no request of this one. */
   readonly turnsOfOthers: number;
   readonly requests: number;
   readonly tokens: {
-    /** Of all requests of turns. */
+    /** In all requests of turns. */
     readonly sent: number;
-    /** Of them, what stood in the same place in the request before. */
+    /** Of these, the tokens in the same place as in the request before. */
     readonly inPrefix: number;
     readonly prefixShare: number;
     readonly mean: number;
     readonly largest: number;
-    /** Of the largest request, over the usable window. */
+    /** The largest request's share of the usable window. */
     readonly largestShare: number;
-    /** What was read by the summariser, its instructions not counted. */
+    /** Tokens that the summariser read, without its instructions. */
     readonly summariserRead: number;
     readonly summariserWrote: number;
-    /** Requests, and what the summariser reads, where a cached token costs {@link CACHED_PRICE} of another. */
+    /** Tokens of requests and of the summariser's reading, with a cached token at {@link CACHED_PRICE} of another. */
     readonly atFullPrice: number;
   };
   readonly compactions: {
-    /** Summaries that were committed, by tier; what was written ahead is of the background. */
+    /** Committed summaries by tier; those written ahead count as background. */
     readonly background: number;
     readonly aggressive: number;
     readonly emergency: number;
-    /** Of all these, the merged ones. */
+    /** The merged ones among them. */
     readonly merges: number;
     readonly writtenAhead: number;
-    /** Of those written ahead, the committed ones. */
+    /** The committed ones among those written ahead. */
     readonly landed: number;
-    /** Commits, of one summary or several: each renews the prompt from its head. */
+    /** Commits, of one summary or several: each changes the prompt from its beginning. */
     readonly commits: number;
-    /** Jobs whose range was another one when they ended. */
+    /** Jobs whose range had changed when they ended. */
     readonly stale: number;
   };
   readonly emergencies: {
     readonly omissions: number;
-    /** Entries that were left out, each omission's once. */
+    /** Omitted entries, each counted once per omission. */
     readonly entries: number;
-    /** Turns that were asked while entries were left out. */
+    /** Turns that began while entries were omitted. */
     readonly turns: number;
-    /** The most messages that one request had left out. */
+    /** Most omitted messages in one request. */
     readonly most: number;
     /** Requests over the usable window even in their shortest form. */
     readonly overflows: number;
   };
-  /** Live at the end. */
+  /** Live summaries at the end. */
   readonly summaries: { readonly count: number; readonly tokens: number };
 }
 
-/** What a turn saw. */
+/** The view of a turn. */
 export interface Visible {
   readonly turn: number;
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Oldest first; they tile 1..toSeq. `after`: said behind the turn's last message, and not shown. */
+  /** Oldest first; they tile 1..toSeq. `after`: said after the turn's last message, and not shown. */
   readonly ranges: readonly VisibleRange[];
   readonly tokens: number;
 }
@@ -75,13 +75,13 @@ export interface VisibleRange {
   readonly kind: "summary" | "reset" | "omitted" | "raw";
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Of a summary; else null. */
+  /** A summary's; else null. */
   readonly level: number | null;
-  /** Estimated, of what stands for the range in the request; 0: nothing does. */
+  /** Estimated, of the range's text in the request; 0: none. */
   readonly tokens: number;
 }
 
-/** Counts what a simulated channel sends and commits; estimated tokens. */
+/** Counts the requests and commits of a simulated channel, in estimated tokens. */
 export class Tally {
   entries = 0;
   turns = 0;
@@ -105,7 +105,6 @@ export class Tally {
   mostOmitted = 0;
   overflows = 0;
 
-  /** A request is sent. */
   request(context: Context): void {
     const messages = contextPieces(context);
     let shared = 0;
@@ -165,11 +164,11 @@ export class Tally {
   }
 }
 
-/** Rendered once, what does not change is the same object in both requests, as a rule. */
+/** Messages are rendered once, so an unchanged one is usually the same object in both requests. */
 function isSame(now: ModelMessage | undefined, before: ModelMessage | undefined): boolean {
   if (now === before) return true;
   if (now === undefined || before === undefined) return false;
   if (now.role !== before.role || now.text !== before.text) return false;
-  // What people said, most of all messages, has nothing else: there are no pictures.
+  // People's messages, most of all, have no other parts: there are no pictures.
   return now.role === "user" || isDeepStrictEqual(now, before);
 }

@@ -1,4 +1,4 @@
-import type { NoteKeeper } from "../agent-files/note-keeper.ts";
+import type { OwnFolder } from "../agent-files/agent-folder.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, type Perspective, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
@@ -13,40 +13,41 @@ import type { KnownWindow } from "../llm/catalog/known-windows.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
-import type { FailureKind } from "../prompts/load.ts";
+import type { FailureKind, Prompts } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** The models that agents may use, and what is known of their windows. */
+/** The models of agents, with the evidence on their windows. */
 export interface AgentModels {
   readonly model: RetryingModel;
   /** The server's name for a configured model (`auto` is looked up once). */
   resolve(configured: string): Promise<string>;
-  /** The same as far as it is known now; undefined: it has to be looked up. */
+  /** The same without a look-up; undefined: it must be looked up. */
   nameOf(configured: string): string | undefined;
   /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
   windowOf(model: string, configured: number): number;
-  /** The same window, with how it is known and until when. */
+  /** The same window, with its source and expiry. */
   knownWindow(model: string, configured: number): KnownWindow;
-  /** Real tokens per estimated token of a model, by what its provider has reported so far. */
+  /** Real tokens per estimated token of a model, by its provider's reports so far. */
   factorOf(model: string): number;
-  /** A provider told what an answered request has cost. */
+  /** Notes the token count that a provider reported for an answered request. */
   learnFactor(model: string, report: Anchor): void;
   /** Whether pictures are sent to a model. */
   seesImages(model: string): boolean;
-  /** Undefined: nobody knows it. */
+  /** Undefined: unknown. */
   readonly priceOf: (model: string) => ModelPrice | undefined;
-  /** How a model's requests are cached; undefined: nothing is. Left out: nobody knows. */
+  /** The cache rule for a model's requests; undefined: nothing is cached. Left out: unknown. */
   readonly cacheRule?: (model: string) => CacheRule | undefined;
 }
 
-/** All texts that an agent's contexts need besides what people said. */
+/** All texts of an agent's contexts besides people's messages. */
 export interface AgentTexts extends EntryTexts {
   system(values: { date: string }): string;
-  /** What of its folder is the same all day. */
+  /** The parts of its folder that stay the same all day. */
   sections(values: {
     folder: string;
     tools: readonly string[];
-    keepsNotes: boolean;
+    /** One of its tools writes there. */
+    writesFolder: boolean;
     sections: readonly SectionText[];
   }): string;
   dynamic(values: {
@@ -59,68 +60,64 @@ export interface AgentTexts extends EntryTexts {
   }): string;
   /** One plain sentence for a person whose message has no answer. */
   failure(values: { kind: FailureKind; calls: number }): string;
-  /** What is said where nothing was found. */
+  /** The text for a question without a finding. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
-  /** @param values.persona what it is, in the operator's words; "": nothing */
-  subagent(values: { date: string; persona: string; tools: readonly string[] }): string;
-  /** @param values.brief "": it is told nothing of the conversation */
-  subagentTask(values: { task: string; brief: string }): string;
+  /** Renders a template of a feature. */
+  readonly render: Prompts["render"];
 }
 
-/** A piece of the agent's folder, as a template is given it. */
+/** A section of the agent's folder, as templates get it. */
 export type SectionText = Pick<Section, "kind" | "scope" | "source" | "text">;
 
-/** What an agent's folder holds. */
+/** The files in an agent's folder. */
 export interface FolderFiles {
-  /** As the operator knows it: `agents/main`; "": there is none. */
+  /** The path as the operator knows it, such as `agents/main`; "": no folder. */
   readonly shownAs: string;
-  /** As of the last look. */
+  /** As of the last refresh. */
   readonly current: AgentFiles;
-  /** Why the files that are there now are not in use; null: they are. */
+  /** Why the present files are not in use; null: they are in use. */
   readonly refusal: string | null;
+  /** Null: the agent had no folder of its own when it was made. */
+  readonly own: OwnFolder | null;
   /** Paths of the other files of a skill, in its folder. */
   skillFiles(skill: AgentFile): Promise<readonly string[]>;
-  /** @throws SkillFileError if it is not there, or may not be read */
+  /** @throws SkillFileError if it does not exist or must not be read */
   readSkillFile(skill: AgentFile, file: string): Promise<string>;
-  /** Looks again. Never throws. @returns null: the last look was just now */
+  /** Reads changed files. Never throws. @returns null: the last refresh was just now */
   refresh(): Promise<void> | null;
 }
 
-/** Of an agent without a folder. */
 export const NO_FOLDER: FolderFiles = {
   shownAs: "",
   current: NO_FILES,
   refusal: null,
+  own: null,
   skillFiles: async () => [],
   readSkillFile: async () => "",
   refresh: () => null,
 };
 
-/** A persona that answers channels: its configuration made usable. */
+/** A persona that answers channels, built from its configuration. */
 export interface Agent {
   readonly config: AgentConfig;
   readonly models: AgentModels;
-  /**
-   * As they are now. Of an agent as a channel has it: as they were when the channel took them up (`channel/frozen-tools.ts`).
-   */
+  /** The current tools. In a channel's agent, they stay as the channel froze them (`channel/frozen-tools.ts`). */
   readonly tools: readonly Tool[];
-  /** Where some are a server's, and may be others later; null: they never change. */
+  /** Present if a server's tools may change later; null: the tools never change. */
   readonly changingTools: ChangingTools | null;
   readonly texts: AgentTexts;
   readonly folder: FolderFiles;
-  /** Null: it has no folder to keep any in. */
-  readonly notes: NoteKeeper | null;
   readonly time: TimeFormat;
   readonly renderer: Renderer;
 }
 
 /**
- * @param parts.changingTools instead of its tools; default: they never change
- * @param as whose requests it makes; default: those of channels of its own
+ * @param parts.changingTools replaces its tools; default: they never change
+ * @param as the agent whose requests it renders; default: the channel's own
  */
 export function createAgent(
-  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder" | "notes"> &
+  parts: Pick<Agent, "config" | "models" | "tools" | "texts" | "folder"> &
     Partial<Pick<Agent, "changingTools">>,
   as?: Perspective,
 ): Agent {
@@ -130,15 +127,14 @@ export function createAgent(
   return withChangingTools({ ...parts, time, renderer, changingTools });
 }
 
-/** Tools that may be others later. */
 export interface ChangingTools {
-  /** The same list for as long as nothing changes. */
+  /** The identical list while nothing changes. */
   readonly current: readonly Tool[];
-  /** Resolves when every server has begun or failed, or has had its time; null: that is so. */
+  /** Resolves when every server has begun, failed or timed out; null: already so. */
   whenBegun(): Promise<void> | null;
 }
 
-/** Its tools are always those of now. */
+/** The agent, always with the current tools. */
 function withChangingTools(agent: Agent): Agent {
   const { changingTools } = agent;
   if (changingTools === null) return agent;
@@ -150,10 +146,10 @@ function withChangingTools(agent: Agent): Agent {
   };
 }
 
-/** Puts tools of some place beside those that an agent has everywhere. */
+/** Adds the tools of one place to an agent's usual ones. */
 export type MoreTools = (tools: readonly Tool[]) => readonly Tool[];
 
-/** The same agent with more tools, which stay beside the others as these change. */
+/** The agent with more tools, which are kept as the others change. */
 export function withMoreTools(agent: Agent, more: MoreTools): Agent {
   const { changingTools } = agent;
   if (changingTools === null) return { ...agent, tools: more(agent.tools) };
@@ -172,15 +168,15 @@ export function withMoreTools(agent: Agent, more: MoreTools): Agent {
   return withChangingTools({ ...agent, changingTools: changing });
 }
 
-/** The settings by which an agent's requests to one of its fallbacks are made: `context_window` is said of its own model. */
+/** The agent's settings for requests to a fallback: `context_window` applies to its own model only. */
 export function forFallback<Of extends { readonly config: AgentConfig }>(agent: Of): Of {
   return { ...agent, config: { ...agent.config, contextWindow: 0 } };
 }
 
 /**
- * The terms of the cache of a channel's requests now; undefined: none is known.
+ * The cache terms of a channel's requests now; undefined: unknown.
  * @param now ms since 1970
- * @param turn the one that asks now, if any
+ * @param turn the turn that asks now, if any
  */
 export function cacheOf(
   { models }: { readonly models: Pick<AgentModels, "cacheRule" | "priceOf"> },
@@ -194,10 +190,10 @@ export function cacheOf(
 }
 
 /**
- * The room that an agent's requests have in a model's window. A window that turns out small (an Ollama often runs with
- * 4,096) is not given away to the reserve: at most a quarter of it.
- * @param anchor the channel's last request that this model's provider has counted
- * @param limit the largest window that the request may be made for, in tokens
+ * The room for an agent's requests in a model's window. The reserve takes at most a quarter of a small window (Ollama
+ * often runs with 4,096).
+ * @param anchor the channel's last request with a token count from this model's provider
+ * @param limit the largest window to use, in tokens
  */
 export function budgetOf(
   agent: { readonly config: AgentConfig; readonly models: Pick<AgentModels, "windowOf" | "factorOf"> },

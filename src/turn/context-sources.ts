@@ -16,39 +16,44 @@ import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
 import type { Agent } from "./agent.ts";
 
-/** People of the newest messages that the dynamic part names. */
+/** Number of recent speakers that the dynamic part names. */
 const PEOPLE = 12;
-/** How much is shown of a recalled message, in UTF-16 units: of the best so many, and of the others. */
+/** Shown length of a recalled message, in UTF-16 units: of the best ones, and of the others. */
 const BEST_PASSAGES = 4;
 const BEST_LENGTH = 400;
 const PASSAGE_LENGTH = 200;
-/** All of them together, in estimated tokens: about 650 of a tokenizer. */
+/** Limit for all recalled messages, in estimated tokens: about 650 of a tokenizer. */
 const RECALLED_TOKENS = 740;
-/** Between recalled messages that do not follow each other: who reads on reads no answer to the one before. */
+/** Separates recalled messages that are not adjacent, so that they do not read as question and answer. */
 const GAP = "…";
-/** Messages that are answered ones reply to, and how much of each is shown, in UTF-16 units. */
+/** Replied-to messages that are shown, and the shown length of each, in UTF-16 units. */
 const MAX_REPLIES = 5;
 const REPLY_LENGTH = 300;
 
-/** What was looked up for a turn. */
+/** The results of a turn's look-ups. */
 export interface LookedUp {
   /** The best first. */
   readonly recalled: readonly EntryReference[];
   readonly remembered: readonly RememberedStatement[];
   readonly attached: Attached;
-  /** What is left of the omitted range; null: nothing is omitted, or no extract came in time. */
+  /** An extract of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
-  /** The agent's notes of this channel. */
-  readonly notes: readonly AgentFile[];
-  /** Names of the skills that are active in this channel. */
-  readonly skills: readonly string[];
-  /** Lines about the subagents for which the agent waits. */
-  readonly subagents: readonly string[];
-  /** A question was looked up in time, and nothing fits it. */
+  /** The files of the agent's folder that are of this channel alone. */
+  readonly channelFiles: readonly AgentFile[];
+  /** Names of those texts of the agent's folder that are active in this channel. */
+  readonly activeTexts: readonly string[];
+  readonly waitedFor: readonly WaitedFor[];
+  /** The look-up of a question ended in time and found nothing. */
   readonly isUnfound: boolean;
 }
 
-/** An extract of the entries that are left out of the view, up to here. */
+/** Lines about work of a feature for which the agent waits, as a section. */
+export interface WaitedFor {
+  readonly kind: BuiltInKind;
+  readonly lines: readonly string[];
+}
+
+/** An extract of the entries that are omitted from the view, up to here. */
 export interface OmittedExtract {
   readonly toSeq: Seq;
   readonly text: string;
@@ -56,35 +61,35 @@ export interface OmittedExtract {
   readonly tokens: number;
 }
 
-/** What belongs to the messages to answer beside their text. */
+/** Replies and pictures of the messages to answer. */
 export interface Attached {
   readonly replies: readonly Reply[];
   readonly images: readonly DueImages[];
 }
 
-/** Somebody answers what was said before. */
+/** A message that replies to an earlier one. */
 export interface Reply {
   readonly author: string;
   readonly to: EntryReference;
 }
 
 export const NOTHING_ATTACHED: Attached = { replies: [], images: [] };
-/** Of a request that nobody sends yet. */
+/** For a request that only measures. */
 export const NOTHING_LOOKED_UP: LookedUp = {
   recalled: [],
   remembered: [],
   attached: NOTHING_ATTACHED,
   extract: null,
-  notes: [],
-  skills: [],
-  subagents: [],
+  channelFiles: [],
+  activeTexts: [],
+  waitedFor: [],
   isUnfound: false,
 };
 
 export interface TurnSituation extends LookedUp {
   /** Tokens of the window that the request may use. */
   readonly usable: number;
-  /** What this turn's tools have brought; default: nothing. */
+  /** Pictures from this turn's tools; default: none. */
   readonly resultImages?: readonly ResultImages[];
   readonly history: History;
   readonly turn: TurnRange;
@@ -93,8 +98,8 @@ export interface TurnSituation extends LookedUp {
 }
 
 /**
- * The request that would be sent now, without what would be looked up for it: with the running turn's own part, or with
- * what is due as the next turn's. Pure. @param situation.notes, active skills and subagents of the channel; default: none
+ * The sources of the next request, without look-ups: with the running turn's own part, or with the due messages as the
+ * next turn's. Pure. @param situation.channelFiles, active texts and work of the channel; default: none
  */
 export function nextSources(
   agent: Agent,
@@ -103,7 +108,7 @@ export function nextSources(
     running,
     ...situation
   }: { readonly running: TurnRange | null } & Pick<TurnSituation, "now" | "scene" | "usable"> &
-    Partial<Pick<TurnSituation, "notes" | "skills" | "subagents">>,
+    Partial<Pick<TurnSituation, "channelFiles" | "activeTexts" | "waitedFor">>,
 ): ContextSources {
   const next = history.lastSeq + 1;
   const fromSeq = running?.fromSeq ?? dueMessages(history)[0]?.seq ?? next;
@@ -111,14 +116,14 @@ export function nextSources(
   return contextSources(agent, { history, turn, ...NOTHING_LOOKED_UP, ...situation });
 }
 
-/** Where a turn takes place: as a person would say it, and as files of the agent's folder name it. */
+/** Where a turn takes place: for people, and as the names of files in the agent's folder. */
 export interface Scene extends SectionScene {
   readonly channel: string;
-  /** One person's direct conversation: whatever has come due there is answered to them. */
+  /** One person's direct conversation: due work there is answered to that person. */
   readonly isDirect?: true;
 }
 
-/** Gathers what a context of this agent is made of. Pure. */
+/** The sources of a context of this agent. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
   const { history, turn, remembered, isUnfound, attached, extract, now, scene } = situation;
   const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
@@ -131,8 +136,8 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     scene,
     asked,
     sectionLimits(situation.usable),
-    situation.notes,
-    situation.skills,
+    situation.channelFiles,
+    situation.activeTexts,
   );
   return {
     ...stablePart(agent, agent.time.day(now), sections.static),
@@ -151,11 +156,14 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
         const wishes = fitting(learned, room / 4);
-        const working = atWork(situation.subagents, room / 4);
+        const working = situation.waitedFor.map(({ kind, lines }) => ({
+          kind,
+          lines: atWork(lines, room / 4),
+        }));
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...wishes, ...working]) -
+          tokensOf([...statements, ...answered, ...wishes, ...working.flatMap(({ lines }) => lines)]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
@@ -165,7 +173,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
-          ...quoted("subagents", working, working.length),
+          ...working.flatMap(({ kind, lines }) => quoted(kind, lines, lines.length)),
           ...quoted("replies", answered, replies.length),
           ...(omission === null ? [] : [plain("omitted", omissionMarker(agent, omission))]),
           ...(left === null ? [] : [plain("extract", left.text)]),
@@ -184,7 +192,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   };
 }
 
-/** Lines that nothing leaves out: where there is too little room for them, one says how many there are. */
+/** Lines that must not be lost: if there is too little room, one line gives their number. */
 function atWork(lines: readonly string[], room: number): readonly string[] {
   return fitting(lines, room).length === lines.length
     ? lines
@@ -192,14 +200,10 @@ function atWork(lines: readonly string[], room: number): readonly string[] {
 }
 
 /**
- * Lines that were found, as one section.
- * @param found how many there were, before there was too little room for some
+ * Found lines as one section.
+ * @param found their number before some were left out for lack of room
  */
-function quoted(
-  kind: "learned" | "remembered" | "recalled" | "subagents" | "replies",
-  lines: readonly string[],
-  found: number,
-): Section[] {
+function quoted(kind: BuiltInKind, lines: readonly string[], found: number): Section[] {
   const evidence = lines.length < found ? [`${lines.length} of ${found}`] : [];
   return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
 }
@@ -210,7 +214,7 @@ function plain(kind: BuiltInKind, text: string): Section {
   return builtInSection(kind, { text, characters: same(characters), tokens: same(tokens) });
 }
 
-/** What stays the same all day. */
+/** The part that stays the same all day. */
 type StablePart = Pick<ContextSources, "tools" | "system">;
 
 interface KnownPart {
@@ -219,10 +223,10 @@ interface KnownPart {
   readonly part: StablePart;
 }
 
-/** By its tools: all channels that have the same ones of an agent share what is made of them. */
+/** By an agent's tools: all channels with the same tools share one rendering. */
 const STABLE = new WeakMap<Agent["tools"], WeakMap<readonly Section[], KnownPart>>();
 
-/** Made once a day for each choice of sections: rendering it for each request took a tenth of a turn's processor time. */
+/** Rendered once a day for each choice of sections: doing it for each request took a tenth of a turn's processor time. */
 function stablePart(agent: Agent, date: string, sections: readonly Section[]): StablePart {
   const { tools, texts } = agent;
   const parts: WeakMap<readonly Section[], KnownPart> = STABLE.get(tools) ?? new WeakMap();
@@ -234,25 +238,25 @@ function stablePart(agent: Agent, date: string, sections: readonly Section[]): S
   return part;
 }
 
-/** The static prompt: the template, and behind it what stands in the agent's folder. */
+/** The static prompt: the template, then the sections of the agent's folder. */
 export function systemText(agent: Agent, date: string, sections: readonly Section[]): string {
   const shown = sections.filter(({ state }) => state !== "left out");
   const system = agent.texts.system({ date });
-  const keepsNotes = agent.notes !== null && agent.config.notes;
-  if (shown.length === 0 && !keepsNotes) return system;
+  const writesFolder = agent.tools.some((tool) => tool.writesFolder === true);
+  if (shown.length === 0 && !writesFolder) return system;
   const tools = agent.tools.map(({ spec }) => spec.name);
-  const values = { folder: agent.folder.shownAs, tools, keepsNotes, sections: shown };
+  const values = { folder: agent.folder.shownAs, tools, writesFolder, sections: shown };
   return `${system}\n\n${agent.texts.sections(values)}`;
 }
 
-/** The messages to answer, as far as sections and wishes depend on them. */
+/** The messages to answer, reduced to the inputs of sections and wishes. */
 function askedIn(history: History, turn: TurnRange): AskedBy[] {
   return dueMessages(history)
     .filter(({ seq }) => seq <= turn.toSeq)
     .map(({ author, text }) => ({ authorId: author.id, authorName: author.name, text }));
 }
 
-/** Of sections, the most important first, as many as there is room for. */
+/** The most important sections that there is room for. */
 function withinRoom(
   sections: readonly Section[],
   room: number,
@@ -280,7 +284,7 @@ function withoutText(section: Section): Section {
   return { ...section, text: "", state: "left out", characters, tokens };
 }
 
-/** The extract of just what is omitted, where it fits: cut, it would be as good as none. */
+/** The extract, if it is of exactly the omitted range and fits whole. */
 function extractOf(
   omission: Omission | null,
   extract: OmittedExtract | null,
@@ -317,7 +321,7 @@ interface Passage {
   readonly tokens: number;
 }
 
-/** @param recalled the best first. @returns as many of the best as there is room for, in the order in which they were said */
+/** @param recalled the best first. @returns the best that there is room for, oldest first */
 function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: number): string[] {
   const limit = Math.min(room, RECALLED_TOKENS);
   let shown: Passage[] = [];
@@ -337,14 +341,14 @@ function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: 
   return shown.map(({ said, body }, index) => recalledHead(agent, said, shown[index - 1]?.said) + body);
 }
 
-/** What stands before a recalled text: a mark where it does not follow the one before it, its time, and who said it. */
+/** The head of a recalled text: a mark if it does not follow the text before it, its time, and its speaker. */
 function recalledHead(agent: Agent, said: EntryReference, before?: EntryReference): string {
   const { renderer } = agent;
   const head = renderer.lineHeadBehind(said.at, renderer.authorOf(said), before?.at ?? null);
   return before === undefined || before.seq + 1 === said.seq ? head : `${GAP}\n${head}`;
 }
 
-/** `Ann answers [2026-11-21 14:05] Ben: text`: short, and few; what is longer can be searched for. */
+/** `Ann answers [2026-11-21 14:05] Ben: text`, short and few; search shows the rest. */
 function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   return replies.slice(0, MAX_REPLIES).flatMap(({ author, to }) => {
     if (to.text === null) return [];
@@ -369,7 +373,7 @@ function rememberedLines(
 /** The first texts, as many as fit into `room` tokens together. */
 function fitting(texts: readonly string[], room: number): readonly string[] {
   const units = texts.reduce((sum, { length }) => sum + length, 0);
-  // Most often they fit whatever they say.
+  // The common case: they fit, whatever their characters.
   if (units * HEAVIEST_UNIT + texts.length * (SEPARATOR_TOKENS + 1) <= room) return texts;
   let tokens = 0;
   const end = texts.findIndex((text) => (tokens += tokensOf([text])) > room);
@@ -380,5 +384,5 @@ function tokensOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + estimateTokens(text) + SEPARATOR_TOKENS, 0);
 }
 
-/** Between two names or two quoted lines. */
+/** Tokens between two names or two quoted lines. */
 const SEPARATOR_TOKENS = 2;

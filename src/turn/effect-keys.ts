@@ -5,9 +5,10 @@ import { canonicalArguments } from "../tools/canonical-arguments.ts";
 import { madeCalls } from "./tool-calls.ts";
 
 /**
- * A key for what each of these calls does: the same where a turn that runs again asks for the same again, so that a server that
- * takes keys does it once. A model gives other ids each time, and may ask in another order: so it is the turn, the tool, its
- * arguments, and how many calls just like it the turn has made before. What the log has of the turn counts, and is not run again.
+ * A key for the effect of each of these calls, for servers that run a call with a known key only once. A turn that runs
+ * again gets the same keys for the same calls. A model chooses new ids each time and may change the order, so a key
+ * depends on the turn, the tool, its arguments, and the number of equal calls before. Calls that the log has count as
+ * made, and are not run again.
  * @param channel an opaque key of the channel
  */
 export function effectKeys(
@@ -18,14 +19,14 @@ export function effectKeys(
     history,
   }: { readonly channel: string; readonly turn: TurnRange; readonly history: History },
 ): string[] {
-  // Two databases number their turns alike; when a message was said tells them apart.
+  // Two databases use the same turn numbers; the time of the first message tells them apart.
   const begun = history.entries.find(({ seq }) => seq >= turn.fromSeq)?.at.getTime() ?? 0;
   return keysBehind(madeCalls(history, turn), calls, `${channel}\n${turn.id}\n${begun}`);
 }
 
 /**
- * The same for calls of whatever has a name of its own.
- * @param made what it has called before
+ * The same for calls with another owner than a turn.
+ * @param made the owner's earlier calls
  */
 export function keysBehind(made: readonly ToolCall[], calls: readonly ToolCall[], whose: string): string[] {
   const times = new Map<string, number>();
@@ -44,12 +45,12 @@ export function keysBehind(made: readonly ToolCall[], calls: readonly ToolCall[]
   );
 }
 
-/** The same arguments in another order, or with other spaces, are the same. */
+/** Equal for the same arguments in another order or with other spaces. */
 function canonical(json: string): string {
   try {
     return canonicalArguments(json);
   } catch {
-    // No JSON: such a call fails before it does anything.
+    // Not JSON: such a call fails before it has an effect.
     return json;
   }
 }

@@ -6,7 +6,7 @@ type ModelFailureKind = Extract<
   "too_long" | "misconfigured" | "unavailable" | "moderated" | "unpaid" | "loading"
 >;
 
-/** What people, or an agent, are told of a model that gave no answer. */
+/** The kind of a model's failure, as people and agents see it. */
 export function failureKind({ kind, reason }: ModelError): ModelFailureKind {
   if (reason === "moderation") return "moderated";
   if (reason === "quota") return "unpaid";

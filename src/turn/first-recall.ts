@@ -4,17 +4,17 @@ import type { AgentConfig } from "../config/config.ts";
 import type { Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
 
-/** Entries, and memories, that recall may bring to a turn. */
+/** Most recalled entries, and most memories, of a turn. */
 const RECALL_LIMIT = 20;
 const MEMORY_LIMIT = 6;
 
-/** What of a message counts where something is looked up for it. */
+/** The parts of a message that a look-up uses. */
 export type AskingMessage = Pick<UserEntry, "author" | "text" | "replyTo">;
 
-/** What a turn looks for before it asks its model: a text, and how much may come; 0: nothing is looked for. */
+/** A turn's search before its first model call: a text and limits; 0: no search. */
 export interface FirstRecall {
   readonly text: string;
-  /** Whose text it is, each once. */
+  /** The authors of the text, each once. */
   readonly askers: readonly { readonly id: string; readonly name: string }[];
   /** Ids of the messages that it replies to. */
   readonly repliesTo: readonly string[];
@@ -22,16 +22,16 @@ export interface FirstRecall {
   readonly memories: number;
 }
 
-/** What an agent may look up in a channel. */
+/** How an agent may search a channel. */
 export interface Recallable {
   readonly recall: AgentConfig["memory"]["recall"];
-  /** Memories of other channels may show here: they are never in view. */
+  /** Memories of other channels may show here, which are never in view. */
   readonly seesElsewhere: boolean;
 }
 
 /**
  * Whether memories of other channels may show in a channel. Pure.
- * @param isShared asked only where it matters: whether any channel shares memories that the agent may see
+ * @param isShared whether any channel shares memories that the agent may see; called only if needed
  */
 export function seesElsewhere(
   { kind, workspace }: { readonly kind: ChannelKind; readonly workspace: string },
@@ -47,7 +47,7 @@ export function firstRecall(history: History, toSeq: Seq, what: Recallable): Fir
   return recallFor(history, due, what);
 }
 
-/** What a turn will look for that answers these messages. Pure. */
+/** The search of a turn that answers these messages. Pure. */
 export function recallFor(
   history: History,
   messages: readonly AskingMessage[],
@@ -59,12 +59,12 @@ export function recallFor(
     askers: askersOf(messages),
     repliesTo: messages.flatMap(({ replyTo }) => replyTo ?? []),
     entries: !isAllInView && recall !== "memories" && recall !== "off" ? RECALL_LIMIT : 0,
-    // The view holds the sources of this channel's own memories: a query would cost each turn and find nothing new.
+    // The sources of this channel's own memories are in view: a query would cost each turn and find nothing new.
     memories: (!isAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? MEMORY_LIMIT : 0,
   };
 }
 
-/** The people whose messages these are, each once, by the name of their last one. Pure. */
+/** The authors of these messages, each once, by the name in their last one. Pure. */
 export function askersOf(messages: readonly Pick<AskingMessage, "author">[]): FirstRecall["askers"] {
   return [...new Map(messages.map(({ author: { id, name } }) => [id, { id, name }])).values()];
 }

@@ -8,8 +8,8 @@ import { type Agent, budgetOf } from "./agent.ts";
 import { systemText } from "./context-sources.ts";
 
 /**
- * What is in every request, and all summaries together, must leave a conversation room under the target: else each
- * compaction would only make another one due. A mistake to report, never a reason to compact.
+ * Checks that the fixed part of every request and all summaries leave a conversation room below the target: otherwise
+ * each compaction would only make another one due. A mistake to report, never a reason to compact.
  * @returns null: there is room
  */
 export function fixedPartProblem(agent: Agent): string | null {
@@ -35,7 +35,7 @@ export function fixedPartProblem(agent: Agent): string | null {
   );
 }
 
-/** What of an agent is in every request, and what it has to leave room in; estimated tokens. */
+/** The size of an agent's fixed part and its limit, in estimated tokens. */
 function fixedPart(agent: Agent): {
   readonly sections: readonly Section[];
   readonly limits: SectionLimits;
@@ -58,8 +58,8 @@ function fixedPart(agent: Agent): {
 }
 
 /**
- * Estimated tokens that tools of servers may take: half of what the agent's own leave, so that no server can take a conversation its
- * room.
+ * Limit for the tools of servers, in estimated tokens: half of the room that the agent's own part leaves, so that no
+ * server can crowd out the conversation.
  */
 export function roomForServers(agent: Agent, own: Agent["tools"]): number {
   const { fixed, room } = fixedPart({ ...agent, tools: own });

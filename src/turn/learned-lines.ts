@@ -4,17 +4,15 @@ import type { History } from "../core/history.ts";
 import { candidatesToShow } from "../memory/candidates.ts";
 import { quotedName } from "./quoted-name.ts";
 
-/** Whom a turn answers. */
+/** The author of a message that a turn answers. */
 export interface AskedBy extends AskedMessage {
   readonly authorName: string;
 }
 
-/** Wishes that one request shows. */
+/** Most wishes in one request. */
 const MAX_LEARNED = 8;
 
-/**
- * What is learned of how to answer: `Answer in Spanish. (asked for by "Ann", "Ben"; not for "Carla")`, `Be brief. (only for "Ann")`.
- */
+/** Wishes as lines: `Answer in Spanish. (asked for by "Ann", "Ben"; not for "Carla")`, `Be brief. (only for "Ann")`. */
 export function learnedLines(
   { wishes, rejections }: History,
   asked: readonly AskedBy[],

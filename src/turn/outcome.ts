@@ -4,13 +4,13 @@ import type { HandOff } from "../tools/tool.ts";
 export type TurnOutcome =
   | { readonly kind: "answered"; readonly text: string; readonly handOff?: HandOff }
   | { readonly kind: "skipped"; readonly reason: string; readonly handOff?: HandOff }
-  /** The signal ended it; `text` is what had been said by then. */
+  /** The signal ended it; `text` is the answer so far. */
   | { readonly kind: "stopped"; readonly text: string }
-  /** Its model may not be called any more; `text` is what was shown last. */
+  /** The limit of model calls is reached; `text` is the last shown text. */
   | { readonly kind: "bounded"; readonly text: string; readonly calls: number; readonly why: string }
   /**
-   * `why`: the reason in Weir's words alone. `told`: more in Weir's words, for the operator. `logged`: the provider's sentences, which may
-   * repeat people's words, for the log alone.
+   * `why`: the reason in Weir's words alone. `told`: more in Weir's words, for the operator. `logged`: the provider's
+   * sentences, which may repeat people's words, for the log alone.
    */
   | {
       readonly kind: "failed";

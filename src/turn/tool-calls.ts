@@ -14,29 +14,28 @@ import {
   type ToolOutcome,
 } from "../tools/tool.ts";
 
-/** Calls of one answer that are run; a model that asks for more is told so. */
+/** Most calls of one answer that are run; further calls get a result that says so. */
 export const MAX_CALLS = 16;
 
-/** The tools that end a turn: without an answer, and with another agent's. */
+/** Tools that end a turn: without an answer, or with a hand-off to another agent. */
 export const SKIP = "skip";
 const HAND_OFF = "hand_off";
 
 export type ToolResultDraft = Extract<TurnEntryDraft, { kind: "tool_result" }>;
 
 export interface ToolRun {
-  /** As the log is to have them: without the one that ends the turn by another agent's, which comes into the log with its end. */
+  /** For the log: without a hand-off, which its settlement appends. */
   readonly calls: readonly ToolCall[];
-  /** One result for each call, in the order of the calls. */
+  /** One result for each call, in order. */
   readonly results: readonly ToolResultDraft[];
-  /** Set where the model chose not to answer. */
+  /** Set if the model chose not to answer. */
   readonly skip: string | null;
-  /** Set where another agent is to answer. */
+  /** Set if another agent shall answer. */
   readonly handOff: HandOff | null;
 }
 
-/** One call of a tool that was run. */
 export interface ToolCallRecord {
-  /** "unknown" where there is no such tool: the model may have made the name of what people said. */
+  /** "unknown" if there is no such tool: the model may have made the name from people's words. */
   readonly tool: string;
   readonly callId: string;
   readonly outcome: "done" | "failed";
@@ -50,21 +49,21 @@ export interface ToolRunParts {
   /** A key for the effect of each call. */
   readonly effectKeys: (calls: readonly ToolCall[]) => Promise<readonly string[]>;
   readonly signal: AbortSignal;
-  /** What is told of calls that are not run, by their id. Default: all are run. */
+  /** Results of calls that are not run, by call id. Default: all are run. */
   readonly held?: ReadonlyMap<string, string>;
-  /** Called for every call that failed, in words for a log. */
+  /** Called for every failed call, with a reason for the log. */
   readonly onFailure: (tool: string, why: string) => void;
-  /** Called for every call that was run. Default: nobody listens. */
+  /** Called for every call that was run. Default: no listener. */
   readonly onCall?: (call: ToolCallRecord) => void;
 }
 
-/** `text`: what the model is told. */
+/** `text`: the result for the model. */
 type Failure = { readonly kind: "failure"; readonly text: string };
 
 /**
- * Runs the calls of one answer side by side. Must not throw: a tool that fails, is unknown, is slow or gets bad
- * arguments gives a result that says so, and the model goes on from there. Beside such a call a skip does not count: what
- * was meant to be seen instead of words, such as a reaction, is not there, and the model does not know.
+ * Runs the calls of one answer in parallel. Must not throw: a tool that fails, is unknown, is slow or gets bad
+ * arguments returns a result that says so, and the model continues from there. A failed call cancels a skip beside it:
+ * its effect, such as a reaction, was to replace the answer, and the model does not know that it is missing.
  */
 export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunParts): Promise<ToolRun> {
   const isSecond = secondHandOff(calls);
@@ -85,13 +84,13 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
   const skip = hasFailure ? null : (skips[0] ?? null);
   const handed = outcomes.flatMap(({ outcome }) => (outcome.kind === "hand_off" ? outcome : []));
   const handOff = hasFailure ? null : (handed[0] ?? null);
-  // A turn that is begun again before its end must not believe that it has handed over.
+  // Not logged yet: a turn that begins again before its end must not find a hand-off in the log.
   const told = handOff === null ? outcomes : outcomes.filter(({ call }) => call.name !== HAND_OFF);
   const results = told.map(({ call, outcome }) => toDraft(call, outcome, skip !== null));
   return { calls: told.map(({ call }) => call), results, skip, handOff };
 }
 
-/** Whether a call is one more hand-off of the same answer. */
+/** Whether a call is a further hand-off of the same answer. */
 function secondHandOff(calls: readonly ToolCall[]): (call: ToolCall) => boolean {
   const first = calls.find(({ name }) => name === HAND_OFF);
   return (call) => call.name === HAND_OFF && call !== first;
@@ -99,7 +98,7 @@ function secondHandOff(calls: readonly ToolCall[]): (call: ToolCall) => boolean 
 
 function toDraft(call: ToolCall, outcome: ToolOutcome | Failure, isSkipped: boolean): ToolResultDraft {
   const { references, memories = [], images = [] } = outcome.kind === "result" ? outcome : { references: [] };
-  // What a tool says may quote the model's arguments, and those can hold what the log cannot.
+  // A tool's result may quote the model's arguments, with characters that the log cannot hold.
   const text = storableText(textOf(outcome, isSkipped));
   const draft = {
     kind: "tool_result",
@@ -116,7 +115,7 @@ function textOf(outcome: ToolOutcome | Failure, isSkipped: boolean): string {
   switch (outcome.kind) {
     case "skip":
       return isSkipped ? "You stay silent." : "Another call has failed. Call this one alone to stay silent.";
-    // Such a call stands in the log only where it was not done.
+    // The log has such a call only if it failed.
     case "hand_off":
       return "Nothing was handed over: another call has failed. Call this one alone.";
     default:
@@ -179,7 +178,7 @@ async function runCall(
     const isLate = timeout?.aborted === true;
     const why = isLate ? `no result within ${(timeoutMs ?? 0) / 1000} s` : errorMessage(error);
     parts.onFailure(call.name, why);
-    // The cause stays in the log: it may hold what no channel should see.
+    // The cause is only logged: it may contain text that no channel should see.
     return failure(isLate ? `${why}.` : "the tool failed.");
   }
 }
@@ -203,7 +202,7 @@ async function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The calls that a turn has made, as the log has them. Pure. */
+/** The calls that the log has of a turn. Pure. */
 export function madeCalls({ entries }: Pick<History, "entries">, turn: Pick<TurnRange, "id">): ToolCall[] {
   return entries.flatMap((entry) =>
     entry.kind === "tool_call" && entry.turnId === turn.id ? entry.calls : [],
@@ -211,9 +210,9 @@ export function madeCalls({ entries }: Pick<History, "entries">, turn: Pick<Turn
 }
 
 /**
- * Calls as the log can hold them: a NUL that a model wrote would be refused by Postgres each time the turn is begun
- * again. Some servers give every call the same id; a result must name one.
- * @param taken ids of the calls that the turn has made before: what a call does is known by its turn and its id
+ * Makes calls storable: Postgres would refuse a NUL from a model each time the turn begins again. Some servers give
+ * every call the same id, but a result must name one call.
+ * @param taken ids of the turn's earlier calls: turn and id identify a call's effect
  */
 export function storableCalls(calls: readonly ToolCall[], taken: readonly string[] = []): ToolCall[] {
   return withOwnIds(calls, taken).map(({ id, name, arguments: json }) => {

@@ -16,14 +16,13 @@ import {
 import { firstRecall } from "./first-recall.ts";
 import type { TurnChannel } from "./turn-channel.ts";
 
-/** The words round an extract, and the mark of each of its lines, in estimated tokens. */
+/** Estimated tokens of the words around an extract, with the marks of its lines. */
 export const EXTRACT_FRAME_TOKENS = 60;
 
 function withoutImages(found: LookedUp): LookedUp {
   return { ...found, attached: { ...found.attached, images: [] } };
 }
 
-/** A request that fits one model's window. */
 export interface FittedRequest {
   /** The server's name of the model. */
   readonly name: string;
@@ -31,7 +30,7 @@ export interface FittedRequest {
   readonly fit: Fit;
 }
 
-/** What a turn's requests show: what was looked up for them, and how much of the channel fits a model's window. */
+/** Builds a turn's requests: the results of its look-ups, and as much of the channel as fits a model's window. */
 export class TurnContexts {
   readonly #agent: Agent;
   readonly #channel: TurnChannel;
@@ -39,7 +38,7 @@ export class TurnContexts {
   readonly #now: Date;
   #found: LookedUp = NOTHING_LOOKED_UP;
 
-  /** @param now of all requests of the turn */
+  /** @param now the time in all requests of the turn */
   constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date) {
     this.#agent = agent;
     this.#channel = channel;
@@ -47,7 +46,7 @@ export class TurnContexts {
     this.#now = now;
   }
 
-  /** Recall is a help, not a condition: without it the turn goes on. */
+  /** Recall is optional: a turn continues without it. */
   async lookUp(history: History): Promise<void> {
     const { config } = this.#agent;
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, {
@@ -55,32 +54,44 @@ export class TurnContexts {
       seesElsewhere: this.#channel.seesElsewhere(),
     });
     const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, notes, skills, subagents] = await Promise.all([
-      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
-      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
-      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
-      history.omission === null ? null : this.#extract(),
-      this.#orElse([], this.#channel.notes()),
-      this.#orElse([], this.#channel.activeSkills()),
-      this.#orElse([], this.#channel.subagents()),
-    ]);
+    const [recalled, remembered, attached, extract, channelFiles, activeTexts, waitedFor] = await Promise.all(
+      [
+        entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+        memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
+        this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
+        history.omission === null ? null : this.#extract(),
+        this.#orElse([], this.#channel.channelFiles()),
+        this.#orElse([], this.#channel.activeTexts()),
+        this.#orElse([], this.#channel.waitedFor()),
+      ],
+    );
     if (entries + memories > 0) {
       const found = { entries: recalled.length, memories: remembered.length };
       this.#channel.onRecalled?.(found, steadyNow() - startedAt);
     }
-    // Where entries were not looked up, the view may hold what is asked for.
+    // Without a search for entries, the view itself may have the answer.
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
-    this.#found = { recalled, remembered, attached, extract, notes, skills, subagents, isUnfound };
+    this.#found = {
+      recalled,
+      remembered,
+      attached,
+      extract,
+      channelFiles,
+      activeTexts,
+      waitedFor,
+      isUnfound,
+    };
   }
 
-  async lookUpSkills(): Promise<void> {
-    this.#found = { ...this.#found, skills: await this.#channel.activeSkills() };
+  /** Looks again for active texts: a call has changed them. */
+  async lookUpActiveTexts(): Promise<void> {
+    this.#found = { ...this.#found, activeTexts: await this.#channel.activeTexts() };
   }
 
   /**
-   * A request for the agent's own model. What does not fit leaves the channel's view until a summary covers it.
-   * @throws ModelError if its shortest form is over the window
+   * A request for the agent's own model. Entries that do not fit leave the channel's view until a summary covers them.
+   * @throws ModelError if its shortest form exceeds the window
    */
   async fitForGood(name: string): Promise<FittedRequest> {
     const budget = budgetOf(this.#agent, name, this.#channel.anchor(name));
@@ -97,8 +108,8 @@ export class TurnContexts {
   }
 
   /**
-   * A request for a fallback, or for a window that may be smaller than it is known to be, by a view that is made for this call alone.
-   * @returns null: its shortest form is over the window
+   * A request for a fallback, or for a window that may be smaller than the known one, from a view for this call alone.
+   * @returns null: its shortest form exceeds the window
    */
   async fitOnce(model: string, own: string, window: number): Promise<FittedRequest | null> {
     const agent = model === own ? this.#agent : forFallback(this.#agent);
@@ -108,11 +119,11 @@ export class TurnContexts {
     return fit.overflows ? null : { name, budget, fit };
   }
 
-  /** Makes the request fit as the channel is at that moment. */
+  /** Fits the request to the channel's state at each call. */
   async #fitter(name: string, budget: Budget): Promise<() => Promise<Fit>> {
     const agent = this.#agent;
     const isSeeing = agent.config.seesImages && agent.models.seesImages(name);
-    // Read again for each request, so that a deleted picture is not shown; without pictures this costs nothing.
+    // Read for each request, so that a deleted picture is not shown; without pictures this costs nothing.
     const resultImages = isSeeing ? await this.#orElse([], this.#channel.resultImages()) : [];
     return async () => {
       const history = await this.#channel.snapshot();
@@ -125,7 +136,7 @@ export class TurnContexts {
     };
   }
 
-  /** The request that tells at once what has just left the view; null: there is no room for it. */
+  /** The request with an extract of the entries that have just left the view; null: there is no room for it. */
   async #withExtract(fitNow: () => Promise<Fit>, { context }: Fit, limit: number): Promise<Fit | null> {
     const extract = await this.#extract();
     this.#found = { ...this.#found, extract };

@@ -2,14 +2,14 @@ import type { History } from "../core/history.ts";
 import type { Thoughts } from "../llm/model.ts";
 
 /**
- * What the model has thought in a running turn before its calls. It is dropped whole as soon as anything that the model had seen is edited,
- * deleted or covered by a summary: nobody can read in it what it holds.
+ * The model's thoughts before its calls in a running turn. All are dropped once any text that the model has read is
+ * edited, deleted or covered by a summary, since thoughts may repeat it unreadably.
  */
 export class TurnThoughts {
   #kept: readonly Thoughts[] = [];
   #seen: readonly string[] = [];
 
-  /** Those that a request for this history may show. */
+  /** The thoughts that a request for this history may show. */
   of(history: History): readonly Thoughts[] {
     if (this.#kept.length === 0) return this.#kept;
     const now = seenIn(history);
@@ -17,21 +17,21 @@ export class TurnThoughts {
     return this.#kept;
   }
 
-  /** @param history as the request showed it that these are an answer to */
+  /** @param history of the request to which the thoughts belong */
   add(thoughts: Thoughts | undefined, history: History): void {
     if (thoughts === undefined) return;
     this.#kept = [...this.#kept, thoughts];
     this.#seen = seenIn(history);
   }
 
-  /** The calls behind the newest thoughts stand in the log under these ids. */
+  /** Sets the ids under which the log has the calls after the newest thoughts. */
   renamed(callIds: readonly string[]): void {
     const newest = this.#kept.at(-1);
     if (newest !== undefined) this.#kept = [...this.#kept.slice(0, -1), { ...newest, callIds }];
   }
 }
 
-/** What a model sees of a history, piece by piece. */
+/** The texts of a history that a model sees. */
 function seenIn({ summaries, omittedTo, entries }: History): readonly string[] {
   return [
     String(omittedTo),

@@ -1,9 +1,13 @@
+/**
+ * The loop of a turn: recall, requests, tools, until the model answers. The room reaches its channel only through
+ * `TurnChannel`, and models only through `llm`; it neither settles turns nor knows platforms.
+ */
+
 import { withDeadline } from "../async/deadline.ts";
 import { contextRequest } from "../core/context-request.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { type ModelAnswer, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
-import type { SkillRequest } from "../tools/tool.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
 import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
@@ -16,9 +20,9 @@ import { TurnThoughts } from "./turn-thoughts.ts";
 import { effectKeys } from "./effect-keys.ts";
 
 /**
- * Answers the due messages of a turn: recall, assemble, ask the model, run its tools, and again, until it answers or
- * chooses not to. It writes its calls and results to the log as it goes, so a turn that runs again after a crash goes
- * on from there. It does not settle: that is the actor's.
+ * Answers the due messages of a turn: recalls, assembles, asks the model, runs its tools, and repeats, until the model
+ * answers or chooses not to. It logs its calls and results as it goes, so that a turn resumes after a crash. The actor
+ * settles it.
  * @throws only if the log could not be written
  */
 export async function runTurn(
@@ -44,7 +48,7 @@ export async function runTurn(
   }
 }
 
-/** Longest wait for a look at the agent's folder, ms. */
+/** Longest wait for a refresh of the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
 class TurnRun {
@@ -55,11 +59,11 @@ class TurnRun {
   readonly #toolParts: ToolRunParts;
   readonly #thoughts = new TurnThoughts();
   readonly #contexts: TurnContexts;
-  /** All requests of a turn say the same time, so that each begins as the one before it. */
+  /** All requests of a turn have the same time, so that they share a prefix. */
   readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
-  /** What was shown last of an answer that was not the last. */
+  /** The last shown text of an answer that was followed by calls. */
   #shownBefore = "";
 
   constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date, signal: AbortSignal) {
@@ -69,16 +73,16 @@ class TurnRun {
     this.#now = now;
     this.#contexts = new TurnContexts(agent, channel, turn, now);
     this.#signal = signal;
-    this.#toolParts = toolRunParts(agent, channel, turn, signal, async (request) => this.#useSkill(request));
+    this.#toolParts = toolRunParts(agent, channel, turn, signal);
   }
 
   async untilOutcome(): Promise<TurnOutcome> {
     const history = await this.#landedIfCold(await this.#channel.snapshot());
     const look = this.#agent.folder.refresh();
     await this.#contexts.lookUp(history);
-    // What is slow to read is read for the next turn.
+    // A slow refresh serves the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
-    await this.#channel.gate.runReleased(this.#toolParts, this.#channel.append);
+    await this.#channel.gate.runReleased(this.#toolParts, async (...appended) => this.#append(...appended));
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -89,7 +93,7 @@ class TurnRun {
     }
   }
 
-  /** The cache has forgotten the last request: what was written ahead lands for nothing. */
+  /** If the provider's cache is cold, summaries written ahead land at no cost. */
   async #landedIfCold(history: History): Promise<History> {
     const { models, config } = this.#agent;
     const name = models.nameOf(config.model);
@@ -100,7 +104,7 @@ class TurnRun {
     return this.#channel.snapshot();
   }
 
-  /** What ends it where a bound of ours has refused a call. */
+  /** The outcome when one of Weir's own limits refuses a call. */
   refused({ failure, why, calls }: CallRefusal): TurnOutcome {
     if (failure !== "too_many_calls") return { kind: "failed", failure, why };
     return { kind: "bounded", text: visibleAnswer(this.textSoFar || this.#shownBefore), calls, why };
@@ -122,10 +126,10 @@ class TurnRun {
     if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
     const { told: held, beside } = await this.#channel.gate.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
-    // What a call has found may be deleted by now, and nobody would read it again.
+    // The turn will not continue with these results, whose sources may be deleted by now.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null || handOff !== null) {
-      // What it did beside, such as a reaction, it is to remember.
+      // The log keeps calls with an effect, such as a reaction.
       if (calls.some(({ name }) => name !== SKIP))
         await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], beside);
       const text = visibleAnswer(answer.text);
@@ -138,22 +142,24 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#channel.append([{ kind: "tool_call", text: answer.text, calls }, ...results], beside);
+    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], beside);
     this.#showNothing();
     return null;
   }
 
-  /** What is active stands in the next request already. */
-  async #useSkill(request: SkillRequest): Promise<string> {
-    const told = await this.#channel.toolKit.useSkill(request);
-    await this.#contexts.lookUpSkills();
-    return told;
+  /** Appends calls with their results. Texts that they have activated stand in the next request already. */
+  async #append(...[drafts, news]: Parameters<TurnChannel["append"]>): Promise<void> {
+    await this.#channel.append(drafts, news);
+    const called = drafts.flatMap((draft) => (draft.kind === "tool_call" ? draft.calls : []));
+    const changing = this.#toolParts.tools.filter(({ changesTexts = false }) => changesTexts);
+    if (changing.some(({ spec }) => called.some(({ name }) => name === spec.name)))
+      await this.#contexts.lookUpActiveTexts();
   }
 
   async #ask(toolChoice: "auto" | "none"): Promise<ModelAnswer> {
     const { models, config } = this.#agent;
     const own = await models.resolve(config.model);
-    /** Of the request that is under way. */
+    /** Estimated tokens of the request under way. */
     let estimated = 0;
     let seen: History | null = null;
     const answer = await models.model.answer(
@@ -232,13 +238,11 @@ class TurnRun {
   }
 }
 
-/** What a turn's calls of tools work with. */
 function toolRunParts(
   { tools, config, models }: Agent,
   channel: TurnChannel,
   turn: TurnRange,
   signal: AbortSignal,
-  useSkill: (request: SkillRequest) => Promise<string>,
 ): ToolRunParts {
   return {
     tools,
@@ -251,7 +255,6 @@ function toolRunParts(
       seesImages: config.seesImages && models.seesImages(config.model),
       searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
-      useSkill,
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),
     onCall: (call) => channel.onToolCall?.(call),

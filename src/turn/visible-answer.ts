@@ -1,16 +1,16 @@
 /**
- * `[2026-11-21 14:05] NAME: ` and the shorter heads: small models like to imitate the form in which they read what people say.
- * A time or nothing in brackets may be meant, where no name follows.
+ * Matches `[2026-11-21 14:05] NAME: ` and the shorter heads, which small models like to imitate. A bracketed time, or
+ * empty brackets, without a name may be intended.
  */
 const LINE_HEAD =
   /^\s*\\?(?:\[\d{4}-\d\d-\d\d \d\d:\d\d\]\s*(?:[^\n:]{1,80}:\s)?|\[(?:\d\d:\d\d)?\] [^\n:]{1,80}:\s|\[\+\] )/;
-/** The longest beginning that might still become a line head. */
+/** Longest beginning that may still become a line head. */
 const LONGEST_HEAD = 110;
 const MAYBE_HEAD = /^\\?(?:\[[\d\- :+]*(?:\][^\n:]*:?)?)?$/;
 
 /**
- * What people see of a model's text: without an imitated line head, trimmed.
- * @param options.isPartial more may come: a beginning that could become a line head is held back
+ * The visible part of a model's text: without an imitated line head, trimmed.
+ * @param options.isPartial more may follow: a beginning that may become a line head is held back
  */
 export function visibleAnswer(text: string, options: { isPartial?: boolean } = {}): string {
   const begun = text.trimStart();

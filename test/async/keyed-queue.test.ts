@@ -32,21 +32,3 @@ test("one can wait for all that was taken", async () => {
   await queue.settled();
   assert.equal(finished, 5);
 });
-
-test("one key takes half of the room, and leaves the rest to others", async () => {
-  const queue = new KeyedQueue();
-  const gate = Promise.withResolvers<void>();
-  const fullOf = (key: string): boolean => queue.isFull(key, 4);
-  const add = (key: string): void => void queue.add(key, async () => gate.promise);
-  add("flood");
-  assert.equal(fullOf("flood"), false);
-  add("flood");
-  assert.deepEqual(["flood", "quiet"].map(fullOf), [true, false]);
-  add("quiet");
-  add("third");
-  assert.equal(fullOf("fourth"), true);
-  gate.resolve();
-  await queue.settled();
-  await Promise.resolve();
-  assert.deepEqual(["flood", "quiet"].map(fullOf), [false, false]);
-});

@@ -7,14 +7,16 @@ import * as fc from "fast-check";
 import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId } from "../../src/core/ids.ts";
+import { rulesOf, TEMPLATE_NAMES } from "../../src/prompts/catalogue.ts";
 import { loadPrompts, PromptError } from "../../src/prompts/load.ts";
+import { compileTemplate } from "../../src/prompts/template.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const KEY = "sk-bad-input-5f1c7a9e3b";
 const PASSWORD = "pw-bad-input-d84e02c6";
 const ENV = { OPENAI_API_KEY: KEY, DATABASE_URL: `postgres://weir:${PASSWORD}@db.test/weir` };
+const SHIPPED = join(ROOT, "prompts", "en");
 const EXAMPLE = readFileSync(join(ROOT, "config.toml"));
-/** At each of the shipped file's 20,000 bytes it takes half a minute on a busy machine, and most of them are of comments. */
 const OPTIONS = Buffer.from(
   EXAMPLE.toString()
     .split("\n")
@@ -69,15 +71,23 @@ function loadsOrExplains(cwd: string): boolean {
   }
 }
 
-for (const [name, bytes, step] of [
-  ["the shipped file", EXAMPLE, 7],
-  ["the shipped file with every option on, without its sentences", OPTIONS, 1],
-  ["a file with every kind of value", Buffer.from(RICH), 1],
+/** Each byte of a file costs a millisecond: of a long one these are the places where something begins or ends, and some between. */
+function cutsOf(bytes: Buffer): number[] {
+  const isBorder = (length: number): boolean =>
+    ["\n", "="].some((end) => bytes[length - 1] === end.charCodeAt(0));
+  const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length);
+  return lengths.filter((length) => length % 13 === 0 || isBorder(length));
+}
+
+for (const [name, bytes, cuts] of [
+  ["the shipped file", EXAMPLE, Array.from({ length: EXAMPLE.length / 53 }, (_, index) => index * 53)],
+  ["the shipped file with every option on, without its sentences", OPTIONS, cutsOf(OPTIONS)],
+  ["a file with every kind of value", Buffer.from(RICH), [...Buffer.from(RICH).keys()]],
 ] as const) {
-  test(`${name}, cut off at any byte, is a configuration or an error with its line`, (t) => {
+  test(`${name}, cut off anywhere, is a configuration or an error with its line`, (t) => {
     const cwd = folder(t);
     let valid = 0;
-    for (let length = 0; length <= bytes.length; length += step) {
+    for (const length of [...cuts, bytes.length]) {
       writeFileSync(join(cwd, "config.toml"), bytes.subarray(0, length));
       valid += Number(loadsOrExplains(cwd));
     }
@@ -136,16 +146,24 @@ test("files that are no text, too deep or too long are errors with their line", 
   }
 });
 
-test("a template that is cut off anywhere renders, or is an error that names it", (t) => {
+test("a template that is cut off anywhere renders, or is an error in words", () => {
+  for (const name of TEMPLATE_NAMES) {
+    const bytes = readFileSync(join(SHIPPED, `${name}.md.j2`));
+    for (let length = 0; length < bytes.length; length += 37) {
+      const outcome = compileTemplate(bytes.subarray(0, length).toString(), rulesOf(name));
+      const problems = "problems" in outcome ? outcome.problems.map(({ message }) => message) : [];
+      assert.doesNotMatch(problems.join("\n"), /\n +at |node_modules|\bTypeError|undefined/);
+    }
+  }
+});
+
+test("a folder with a template that is cut off is read, or is an error that names the template", (t) => {
   const dir = join(folder(t), "prompts");
-  const shipped = join(ROOT, "prompts", "en");
-  cpSync(shipped, dir, { recursive: true });
-  const names = readdirSync(dir);
-  for (const name of names) {
-    const bytes = readFileSync(join(shipped, name));
-    const step = Math.max(1, Math.ceil(bytes.length / 25));
-    for (let length = 0; length < bytes.length; length += step) {
-      writeFileSync(join(dir, name), bytes.subarray(0, length));
+  cpSync(SHIPPED, dir, { recursive: true });
+  for (const name of readdirSync(dir)) {
+    const bytes = readFileSync(join(SHIPPED, name));
+    for (const part of [0, 0.4, 0.8]) {
+      writeFileSync(join(dir, name), bytes.subarray(0, bytes.length * part));
       try {
         const prompts = loadPrompts({ dir });
         assert.equal(

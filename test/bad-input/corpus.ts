@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { ChatRequest } from "../support/model-server.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const ESC = "\u001B";
 
@@ -100,7 +101,7 @@ export const nastyText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
       fc.constantFrom(...Object.values(NASTY)).map((text) => text.slice(0, 200)),
-      fc.string({ unit: "binary", maxLength: 40 }),
+      fc.string({ unit: anyCharacter, maxLength: 40 }),
       fc
         .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 })
         .map((codes) => String.fromCharCode(...codes)),

@@ -5,12 +5,15 @@ import { unreached } from "./reach.ts";
 import { Report } from "./report.ts";
 import { runChaos } from "./run.ts";
 
-test("ten kills under traffic lose nothing, double nothing, change nothing that was said", async (t) => {
+/** `npm run proofs` does a hundred. */
+const KILLS = 4;
+
+test("a few kills under traffic lose nothing, double nothing, change nothing that was said", async (t) => {
   const seed = Math.floor(Math.random() * 1_000_000);
-  t.diagnostic(`again: npm run chaos -- --kills 10 --seed ${seed}`);
-  const report = await runChaos({ kills: 10, seed, isQuick: true, onLine: (line) => t.diagnostic(line) });
+  t.diagnostic(`again: npm run chaos -- --kills ${KILLS} --seed ${seed}`);
+  const report = await runChaos({ kills: KILLS, seed, isQuick: true, onLine: (line) => t.diagnostic(line) });
   assert.deepEqual(report.problems, []);
-  assert.ok(report.kills >= 10, `${report.kills} kills`);
+  assert.ok(report.kills >= KILLS, `${report.kills} kills`);
 });
 
 test("a run that deals a point and never comes there says so, where it is no chance", () => {

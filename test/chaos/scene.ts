@@ -2,7 +2,7 @@ import { chmod, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 import { Random } from "../fuzz/random.ts";
 import { environment, Home, openSeed } from "../support/e2e.ts";
 import { copyFolder, startQuietly } from "../support/embedded-folder.ts";

@@ -11,6 +11,7 @@ import {
 } from "../../src/core/history.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 /** Something that happens in a channel. */
 export type Step =
@@ -186,7 +187,7 @@ export function anyText(longest: number): fc.Arbitrary<string> {
       .map((times) => unit.repeat(times));
   return fc.oneof(
     { weight: 4, arbitrary: fc.string({ maxLength: 60 }) },
-    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 60 }) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) },
     {
       weight: 1,
       arbitrary: fc.constantFrom("word ", "会議は水曜日", "👩‍👩‍👧‍👦 ", "x", '{"a":"\\"1\\""},', "\n").chain(grown),

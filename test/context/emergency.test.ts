@@ -81,7 +81,7 @@ describe("a context fitted into its window", () => {
           assert.equal(fit.overflows, false);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
@@ -105,7 +105,7 @@ describe("a context fitted into its window", () => {
         const again = fitContext(sourcesOf({ ...seen, history: fit.history }), budget);
         assert.equal(again.overflows, false);
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 });
@@ -239,7 +239,7 @@ describe("an omission", () => {
           assert.ok(isAtTheRest, "one group more could have gone");
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 

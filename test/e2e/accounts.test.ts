@@ -24,8 +24,9 @@ async function openHome(uid: number) {
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
   const guardian = startGuardian(dataDir);
   stack.defer(async () => endGuardian(guardian));
-  // The cache of a checkout's code belongs to who owns the checkout.
-  const env = environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", NODE_COMPILE_CACHE: undefined });
+  // The cache of a checkout's code belongs to who owns the checkout; the home of another account has its own.
+  const codeCache = uid === self ? undefined : path.join(folder, "code");
+  const env = environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", NODE_COMPILE_CACHE: codeCache });
   const account = uid === self ? {} : { uid, gid: uid };
   const kept = stack.move();
   return {

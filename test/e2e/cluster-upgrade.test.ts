@@ -81,17 +81,17 @@ test(
     const oldA = await a.start();
     const oldB = await b.start();
     await untilEven("a", "b");
-    await talk(24);
+    await talk(12);
     // The newer one migrates beside the older one, and both have their share.
-    const [newA] = await Promise.all([upgraded(a, oldA), talk(60)]);
+    const [newA] = await Promise.all([upgraded(a, oldA), talk(30)]);
     await untilEven("a", "b");
-    await talk(24);
+    await talk(12);
     // What a command of before can look at, it looks at no more; the daemon of before serves.
     await world.untilAnswered();
     assert.equal(oldB.isOver, false, oldB.stderr);
 
     // One of before that is killed now does not come back, and its channels are the newer one's.
-    await Promise.all([oldB.kill(), talk(24)]);
+    await Promise.all([oldB.kill(), talk(12)]);
     await untilEven("a");
     const again = b.run("start");
     assert.deepEqual(await again.ended, { code: 1, signal: null });
@@ -103,7 +103,7 @@ test(
     const newB = b.runVersion(next.main, "start");
     await newB.line("Weir is ready");
     await untilEven("a", "b");
-    await talk(24);
+    await talk(12);
     await world.untilAnswered();
     await world.assertAnsweredOnce();
     for (const { stderr } of [oldA, oldB, newA, newB]) {

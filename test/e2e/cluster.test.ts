@@ -159,12 +159,12 @@ test(
     const [a, b] = await Promise.all([scene.start("a"), scene.start("b")]);
     const rooms = roomsOf(await scene.untilEven("a", "b"), ["a", "b"], 6);
     const talk = new Talk(world, rooms);
-    await talk.more(30);
+    await talk.more(12);
     await a.kill();
-    await talk.more(30);
+    await talk.more(12);
     await scene.start("c");
     await scene.untilEven("b", "c");
-    await talk.more(30);
+    await talk.more(12);
     b.signal("SIGTERM");
     assert.deepEqual(await b.ended, { code: 0, signal: null }, b.stderr);
     await talk.more(10);

@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { openHome } from "../support/e2e.ts";
-import { startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 
 // None of these commands opens the database; nothing listens there, and none of them asks.
 const modelUrl = "http://127.0.0.1:9/v1";
@@ -44,7 +44,7 @@ test("config check names every error with file, line and what was expected, and 
 });
 
 test("config check shows a right configuration without its secrets, starts nothing, and ends with 0", async () => {
-  const { code, out, stderr } = await home.runAlone("config", "check");
+  const { code, out, stderr } = await home.run("config", "check");
   assert.equal(code, 0, stderr);
   assert.match(out.join("\n"), /main/);
   assert.equal(stderr, "");
@@ -81,7 +81,7 @@ test("a configuration that is not there, a database that refuses and an agent no
     [["replay", "nowhere.jsonl"], /nowhere\.jsonl/],
   ];
   for (const [args, expected] of cases) {
-    const { code, out, stderr } = await home.runAlone(...args);
+    const { code, out, stderr } = await home.run(...args);
     assert.equal(code, args.includes("nowhere.toml") ? 78 : 1, args.join(" "));
     assert.deepEqual(out, [], args.join(" "));
     assert.match(stderr, expected);
@@ -91,7 +91,7 @@ test("a configuration that is not there, a database that refuses and an agent no
 
 test("an unknown command or option is refused with a hint, and help is no error", async () => {
   for (const args of [["strat"], ["start", "--porcelain"], ["log"], ["log", "main", "--from", "x"]]) {
-    const { code, out, stderr } = await home.runAlone(...args);
+    const { code, out, stderr } = await home.run(...args);
     assert.equal(code, 1, args.join(" "));
     assert.deepEqual(out, []);
     assert.match(stderr, /^error: /);
@@ -99,7 +99,7 @@ test("an unknown command or option is refused with a hint, and help is no error"
     assertForPeople(stderr);
   }
   const commands = ["start", "chat", "replay", "context", "log", "migrate", "backup", "config", "loopback"];
-  const { code, out, stderr } = await home.runAlone("--help");
+  const { code, out, stderr } = await home.run("--help");
   assert.equal(code, 0);
   assert.equal(stderr, "");
   for (const command of commands) {
@@ -112,7 +112,7 @@ test("an unknown command or option is refused with a hint, and help is no error"
   const version = await home.runAlone("--version");
   assert.deepEqual([version.code, version.stderr], [0, ""]);
   assert.match(version.out.join(), /^\d+\.\d+\.\d+$/);
-  const help = await home.runAlone("replay", "--help");
+  const help = await home.run("replay", "--help");
   assert.equal(help.code, 0);
   assert.match(help.out[0] ?? "", /^Usage: weir replay \[options\] <file>$/);
 });
@@ -120,9 +120,9 @@ test("an unknown command or option is refused with a hint, and help is no error"
 test("a loopback platform whose port is taken says so, and one that runs ends with 0", async () => {
   await using taken = await startLoopbackServer();
   const { port } = new URL(taken.url);
-  const refused = await home.runAlone("loopback", "--port", port);
+  const refused = await home.run("loopback", "--port", port);
   assert.equal(refused.code, 1);
-  assert.equal((await home.runAlone("loopback", "--port", "65536")).code, 1);
+  assert.equal((await home.run("loopback", "--port", "65536")).code, 1);
   assert.match(refused.stderr, new RegExp(`can't listen on 127\\.0\\.0\\.1:${port}`));
   assertForPeople(refused.stderr);
   const loopback = home.start("loopback", "--port", "0");
@@ -135,12 +135,12 @@ test("what only looks makes nothing where there is no database, and says what to
   await using bare = await openHome({ modelUrl });
   const none = `There is no database in ${bare.dataDir} yet: the first \`weir start\` makes it.`;
   for (const command of ["context", "log", "compactions", "compact", "tune"]) {
-    const { code, out, stderr } = await bare.runAlone(command, "main");
+    const { code, out, stderr } = await bare.run(command, "main");
     assert.deepEqual([code, out, stderr.trim()], [1, [], none], command);
   }
-  const { code, stderr } = await bare.runAlone("memories");
+  const { code, stderr } = await bare.run("memories");
   assert.deepEqual([code, stderr.trim()], [1, none]);
-  const doctor = await bare.runAlone("doctor");
+  const doctor = await bare.run("doctor");
   assert.ok(doctor.out.includes(`? database: ${none}`), doctor.out.join("\n"));
   assert.deepEqual(await readdir(bare.folder), ["config.toml"]);
 });

@@ -30,10 +30,10 @@ test("weir compactions tells what each cost, and all together", async () => {
     }
     assert.ok(compactions(weir, "room", "committed").length >= 2);
   }
-  const rows = await scene.open.sql<{ job_id: number | null }>(
+  const rows = await scene.open.sql<{ jobId: number | null }>(
     "select job_id from model_calls where purpose = 'compaction' order by id",
   );
-  assert.ok(rows.length >= 2 && rows.every(({ job_id: id }) => id !== null), "each call is for a job");
+  assert.ok(rows.length >= 2 && rows.every(({ jobId: id }) => id !== null), "each call is for a job");
 
   await using home = await openHome({
     modelUrl: scene.server.url,

@@ -52,7 +52,7 @@ async function held(
 
 /** Runs it by a shell, in front of which something else stands. */
 async function inShell(line: string, ...args: readonly string[]): Promise<TestProcess> {
-  const env = environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", NODE_DISABLE_COMPILE_CACHE: "1" });
+  const env = environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
   const run = ["-c", line, "sh", process.execPath, MAIN, ...args];
   const started = new TestProcess("sh", run, { cwd: home.folder, env });
   await started.finish();

@@ -136,7 +136,7 @@ test("memories go into a file and out of it where their messages are, once, as f
     {
       statement: "Ann drinks tea in the dm.",
       scope: "dm",
-      valid_to: null,
+      validTo: null,
       name: "dm",
       quotes: ["tea in the dm"],
     },
@@ -144,18 +144,18 @@ test("memories go into a file and out of it where their messages are, once, as f
     {
       statement: "Ann drinks tea in the mill.",
       scope: "channel",
-      valid_to: null,
+      validTo: null,
       name: "mill",
       quotes: ["tea in the mill"],
     },
     {
       statement: "The wheel is old.",
       scope: "channel",
-      valid_to: new Date("2026-11-23"),
+      validTo: new Date("2026-11-23"),
       name: "mill",
       quotes: ["wheel is old"],
     },
-  ].map((one) => ({ ...one, imported: true, read_from: 1 }));
+  ].map((one) => ({ ...one, imported: true, readFrom: 1 }));
   assert.deepEqual(await memories(to), expected);
   const twice = await to.home.run("memories", "import", file);
   assert.equal(twice.out[0], "0 memories added. 3 known already.");

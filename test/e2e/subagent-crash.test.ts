@@ -1,4 +1,4 @@
-// proves: src/channel/subagents/channel-subagents.ts, src/store/turns/subagents.ts
+// proves: src/features/subagents/channel-subagents.ts, src/features/subagents/subagent-store.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { prepareBlanking } from "../../src/store/log/deletion.ts";
@@ -157,16 +157,16 @@ test("killed between taking a report back and telling what is left, the agent is
   await again.reached();
   await daemon.kill();
   await again.cut();
-  const due = async (): Promise<{ message_id: string; text: string }[]> =>
+  const due = async (): Promise<{ messageId: string; text: string }[]> =>
     beside.sql("select message_id, text from entries where message_id like 'subagent/%' order by seq");
-  assert.deepEqual(await due(), [{ message_id: "subagent/1", text: "" }]);
+  assert.deepEqual(await due(), [{ messageId: "subagent/1", text: "" }]);
   await home.start();
   const told = async (): Promise<number> =>
     (await world.bot("room")).filter((one) => one.text === "told").length;
   await until("word of it", async () => (await told()) > 0);
   assertBlank(await untilClosed(beside, "room"));
   const [, left, ...more] = await due();
-  assert.equal(left?.message_id, "subagent/1/again");
+  assert.equal(left?.messageId, "subagent/1/again");
   assert.match(left.text, /Subagent 1 was ended without a report/);
   assert.deepEqual([more, await told()], [[], 1]);
 });

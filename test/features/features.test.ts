@@ -1,4 +1,4 @@
-// proves: src/features/features.ts, src/features/feature.ts, src/features/declarations.ts
+// proves: src/features/feature.ts, src/features/features.ts, src/features/declarations.ts
 import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,6 +22,16 @@ const SLICES: Readonly<
       "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },
+  notes: {
+    word: /note-?(?:keeper|lines|store|sweeper|kit)|turn-?notes|retold-?notes|memory_write|keeps_?notes|\bnotes: option|config\.notes/i,
+    elsewhere: {
+      "agent-texts.ts": "a flag of the folder's template",
+      "config/schema/agents.ts": "its option, which stands between others in config.toml",
+      "prompts/catalogue.ts": "a flag of the folder's template",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/retold-notes.ts": "until it is a carrier of its own",
+    },
+  },
   pairing: {
     word: /pairing|\bpaired\b/i,
     elsewhere: {
@@ -38,6 +48,36 @@ const SLICES: Readonly<
       "cli/pair.ts": "says that reminders end",
       "store/log/deletion.ts": "until it is a carrier of its own",
       "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
+    },
+  },
+  skills: {
+    word: /[sS]kills?(?![a-z])/,
+    elsewhere: {
+      "admin/reports/context-costs.ts": "a kind of section of the context",
+      "agent-files/agent-folder.ts": "reads the agent's folder",
+      "agent-files/front-matter.ts": "reads the agent's folder",
+      "agent-files/skill-files.ts": "reads the agent's folder",
+      "cli/shared/configuration-source.ts": "watches the agents' folders",
+      "context/sections/choose.ts": "a kind of section of the context",
+      "context/sections/section.ts": "a kind of section of the context",
+      "core/context.ts": "a kind of section of the context",
+      "prompts/catalogue.ts": "a kind of section of the context",
+      "turn/agent.ts": "reads the agent's folder",
+    },
+  },
+  subagents: {
+    word: /subagent|spawn.?agent/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "core/context.ts": "a kind of section",
+      "context/sections/section.ts": "a kind of section",
+      "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
+      "config/schema/budget.ts": "a text of another option",
+      "config/schema/file.ts": "a text of another option",
+      "config/schema/models.ts": "a text of another option",
+      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
+      "store/memory/retold-subagents.ts": "until it is a carrier of its own",
       "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },

@@ -8,6 +8,10 @@ import type { OpenParts } from "../../src/features/feature.ts";
 import { OpenFeatures } from "../../src/features/features.ts";
 import { REMINDERS } from "../../src/features/reminders/key.ts";
 import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
+import { subagentsBy } from "../../src/features/subagents/feature.ts";
+import { SUBAGENTS } from "../../src/features/subagents/key.ts";
+import type { SubagentDesk } from "../../src/features/subagents/subagent-desk.ts";
+import { SubagentStore } from "../../src/features/subagents/subagent-store.ts";
 import { ReminderStore } from "../../src/features/reminders/reminder-store.ts";
 import {
   createLiveChannels,
@@ -19,7 +23,6 @@ import { ApprovalStore } from "../../src/features/approvals/approval-store.ts";
 import { approvals, openApprovals } from "../../src/features/approvals/feature.ts";
 import { reminders } from "../../src/features/reminders/feature.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
-import { SubagentDesk } from "../../src/channel/subagents/subagent-desk.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
 import type { CompactorTiming } from "../../src/compactor/target.ts";
@@ -154,6 +157,7 @@ export class Incarnation {
   readonly models: Models;
   readonly approvals: ApprovalDesk;
   readonly reminders: ReminderDesk;
+  readonly #features: OpenFeatures;
   readonly #clock: ReminderClock;
   readonly #mutant: Mutant | null;
   #staff: Staff;
@@ -198,8 +202,6 @@ export class Incarnation {
     );
     const platformOf: LiveChannelsParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
-    const subagents = new SubagentDesk(store);
-    this.subagents = subagents;
     const opened = openApprovals({
       approvals: mutant?.approvals?.(this.database) ?? new ApprovalStore(this.database),
       mayBeAsked: () => true,
@@ -207,10 +209,11 @@ export class Incarnation {
       log,
     });
     const features = this.#openFeatures({ platforms, platformOf, now }, opened);
+    this.#features = features;
     this.reminders = features.serviceOf(REMINDERS);
+    this.subagents = features.serviceOf(SUBAGENTS);
     this.channels = createLiveChannels({
       store,
-      subagents,
       callCounts: new CallCounts(),
       recall: new Recall({ search: store.search, now: Date.now }),
       memories: new RecallMemories({ memories: store.memories, search: store.search, now }),
@@ -233,7 +236,7 @@ export class Incarnation {
       platformOf,
     });
     const dueWork = new DueWorkDesk(store, this.channels.waker);
-    subagents.tellBy(dueWork);
+    this.subagents.tellBy(dueWork);
     this.approvals = opened.work({ store, ...this.channels });
     this.#clock = this.#createClock({ desk: this.reminders, log, now });
     this.router = this.#createRouter(agentOf, { events, log, platformOf });
@@ -243,6 +246,7 @@ export class Incarnation {
     parts: Pick<OpenParts, "platforms" | "platformOf" | "now">,
     opened: ReturnType<typeof openApprovals>,
   ): OpenFeatures {
+    const subagents = subagentsBy((db) => this.#mutant?.subagents?.(db) ?? new SubagentStore(db));
     const whole = {
       ...parts,
       database: this.database,
@@ -253,7 +257,7 @@ export class Incarnation {
         agents: this.#staff.agents,
       }),
     };
-    return new OpenFeatures(whole, [reminders, { ...approvals, open: () => opened }]);
+    return new OpenFeatures(whole, [reminders, subagents, { ...approvals, open: () => opened }]);
   }
 
   #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {
@@ -438,6 +442,7 @@ export class Incarnation {
     this.thaw();
     await this.#clock[Symbol.asyncDispose]();
     await this.approvals[Symbol.asyncDispose]();
+    await this.#features[Symbol.asyncDispose]();
     await this.channels.drain(AbortSignal.abort());
     await this.#contexts[Symbol.asyncDispose]();
     await this.#indexer[Symbol.asyncDispose]();

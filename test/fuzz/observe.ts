@@ -222,31 +222,33 @@ export type LiveJob = JobRow & { readonly channel_id: number; readonly attempt: 
 
 /** Reads the live jobs of channels. */
 export async function observeJobs(db: Database, channels: readonly ChannelId[]): Promise<LiveJob[]> {
-  return db.query(
+  const rows = await db.query<{ job: LiveJob }>(
     {
       name: "fuzz_jobs",
-      text: `select channel_id, id, kind, from_seq, to_seq, state, attempt, result
-               from jobs where channel_id = any ($1) and state in ('running', 'staged')`,
+      text: `select row_to_json(j) as job from (
+               select channel_id, id, kind, from_seq, to_seq, state, attempt, result
+                 from jobs where channel_id = any ($1) and state in ('running', 'staged')) j`,
     },
     [channels],
   );
+  return rows.map(({ job }) => job);
 }
 
+type Replaced = Pick<SummaryRow, "from_seq" | "to_seq" | "text"> & { readonly job: number };
+
 /** Reads the summaries that lie in the ranges of jobs, and what stands in for them: what a merge or a redo replaces, and what that was made of. */
-export async function observeReplaced(
-  db: Database,
-  jobs: readonly number[],
-): Promise<(Pick<SummaryRow, "from_seq" | "to_seq" | "text"> & { readonly job: number })[]> {
-  return db.query(
+export async function observeReplaced(db: Database, jobs: readonly number[]): Promise<Replaced[]> {
+  const rows = await db.query<{ replaced: Replaced }>(
     {
       name: "fuzz_replaced",
-      text: `select j.id as job, s.from_seq, s.to_seq, shown.text
+      text: `select json_build_object('job', j.id, 'from_seq', s.from_seq, 'to_seq', s.to_seq, 'text', shown.text) as replaced
                from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
               cross join lateral (values (s.text), (s.substitute->>'text')) shown (text)
               where j.id = any ($1) and s.kind <> 'reset' and shown.text is not null`,
     },
     [jobs],
   );
+  return rows.map(({ replaced }) => replaced);
 }
 
 /** The last job of a channel. @returns 0: it had none */

@@ -8,7 +8,7 @@ import { worthShowing } from "../../src/memory/recall-worth.ts";
 import { hasRelativeDate } from "../../src/memory/relative-dates.ts";
 import { toDiscord } from "../../src/platforms/discord/outbound/content.ts";
 import { growing } from "./adversary.ts";
-import { firstSlow, stopping, type Work } from "./growth.ts";
+import { firstSlow, stopping, time, type Work } from "./growth.ts";
 import { textFunctions } from "./sources.ts";
 
 const ENDLESS_MS = 120_000;
@@ -80,9 +80,7 @@ test("each function of a text alone takes time that grows with it alone", async 
 function bestOf(work: Work, text: string): number {
   let best = Infinity;
   for (let run = 0; run < 3 && best > LOOKED_AT.ms; run++) {
-    const before = performance.now();
-    work(text);
-    best = Math.min(best, performance.now() - before);
+    best = Math.min(best, time(work, text, 1));
   }
   return best;
 }

@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import process from "node:process";
 import { createContext, Script } from "node:vm";
 
 /** How the time of work grows with its text. */
@@ -21,7 +22,7 @@ const NOISE_MS = 1;
 const CERTAIN_MS = 500;
 /** The early look is for what would take seconds for the judged length. */
 const EARLY_MS = 3;
-/** What looks slow is measured so often, and for so long: a busy machine has a quiet moment in that time. */
+/** What looks slow is measured so often, and for so long: other work may share its caches only now and then. */
 const RUNS = 5;
 const WATCHED_MS = 3000;
 
@@ -57,10 +58,7 @@ function timeOf(work: Work, growing: Growing, length: number): number {
   return time(work, growing.text(length), 1);
 }
 
-/**
- * The best of many of each, and the short text as often in a row as makes it as long as the other: so both are interrupted as often by
- * whatever else the machine does.
- */
+/** The best of many of each, and the short text as often in a row as makes it as long as the other: so both are disturbed as often. */
 function compare(work: Work, growing: Growing, { short, long, most }: Step): string | null {
   const times = long / short;
   const [shortText, longText] = [growing.text(short), growing.text(long)];
@@ -78,10 +76,12 @@ function compare(work: Work, growing: Growing, { short, long, most }: Step): str
   return `${growing.name}: ${shortest.toFixed(2)} ms for ${short} characters, ${longest.toFixed(2)} ms for ${long}`;
 }
 
-function time(work: Work, text: string, times: number): number {
-  const before = performance.now();
+/** Processor time of this thread, ms: by the clock it would be as long as whatever else the machine does. */
+export function time(work: Work, text: string, times: number): number {
+  const before = process.threadCpuUsage();
   for (let run = 0; run < times; run++) work(text);
-  return performance.now() - before;
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
 }
 
 const CALL = new Script("work()");

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { type ListingParts, readListing } from "../../src/mcp/listing.ts";
 import { schemaProblem } from "../../src/mcp/schema.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const object = { type: "object", properties: {} };
 const SECRET = "sk-planted-0123456789";
@@ -31,7 +32,7 @@ describe("a list of tools", () => {
   });
 
   test("gives names that providers take, whatever the order, and each its own", () => {
-    const name = fc.string({ minLength: 1, maxLength: 150, unit: "binary" });
+    const name = fc.string({ minLength: 1, maxLength: 150, unit: anyCharacter });
     fc.assert(
       fc.property(fc.uniqueArray(name, { maxLength: 20 }), (names) => {
         const specs = (list: readonly string[]): (readonly [string, string])[] =>

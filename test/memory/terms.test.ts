@@ -12,6 +12,7 @@ import {
   tellingLiterals,
 } from "../../src/memory/terms.ts";
 import { cpuMs } from "../support/cpu-time.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const lexemes = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6 }), { maxLength: 60 });
 
@@ -112,7 +113,7 @@ describe("the pieces of a query", () => {
 
   test("are few and short, whatever was pasted", () => {
     const query = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 2000 }),
+      fc.string({ unit: anyCharacter, maxLength: 2000 }),
       fc
         .array(fc.constantFrom("a/b/c", "x", "-", ".", "camelCase", "会議", "@", " "), { maxLength: 500 })
         .map((all) => all.join("")),

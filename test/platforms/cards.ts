@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { Card } from "../../src/core/card.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 /** A card of a nearly full channel, with all kinds of parts. */
 export const CARD: Card = {
@@ -42,7 +43,7 @@ const WORDS = fc.oneof(
     "& < >",
     "\n\n",
   ),
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.string({ unit: "grapheme", maxLength: 40 }),
 );
 const NAME = fc

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import type { ChatPlatform } from "../../src/platforms/platforms.ts";
 import { platformContract, type PlatformHarness } from "./contract.ts";
 import { openDiscordHarness } from "./discord/discord-harness.ts";
-import { openLoopbackHarness } from "./loopback/loopback-harness.ts";
+import { openLoopbackHarness } from "./local/loopback/loopback-harness.ts";
 import { openSlackHarness } from "./slack/slack-harness.ts";
-import { openAttachedHarness } from "./terminal/attached/attached-harness.ts";
+import { openAttachedHarness } from "./local/attached/attached-harness.ts";
 import { openJsonlHarness, openLinesHarness } from "./terminal/terminal-harness.ts";
 
 /** One for each row. */

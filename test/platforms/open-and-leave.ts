@@ -1,8 +1,8 @@
-import { createLoopback } from "../../src/platforms/loopback/adapter.ts";
-import { startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { createLoopback } from "../../src/platforms/local/loopback/adapter.ts";
+import { startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 import { createProcessTerminal } from "../../src/platforms/terminal/process-terminal.ts";
 import { outbound } from "./contract.ts";
-import { QUIET_LOG } from "./loopback/loopback-harness.ts";
+import { QUIET_LOG } from "./local/loopback/loopback-harness.ts";
 import { RecordingInbox } from "./recording-inbox.ts";
 import { ManualTurns } from "./terminal/terminal-harness.ts";
 

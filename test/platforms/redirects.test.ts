@@ -1,4 +1,4 @@
-// proves: src/platforms/loopback/client.ts, src/platforms/discord/rest/api.ts, src/platforms/slack/web/api.ts
+// proves: src/platforms/local/loopback/client.ts, src/platforms/discord/rest/api.ts, src/platforms/slack/web/api.ts
 // No call to a platform follows a redirect: it carries a token, or what people say.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { z } from "zod";
 import { DiscordApi } from "../../src/platforms/discord/rest/api.ts";
 import { DISCORD_TIMING } from "../../src/platforms/discord/timing.ts";
-import { LoopbackClient } from "../../src/platforms/loopback/client.ts";
+import { LoopbackClient } from "../../src/platforms/local/loopback/client.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import { SlackApi } from "../../src/platforms/slack/web/api.ts";
 import { REDIRECTS, startRedirectingServer } from "../support/redirecting-server.ts";

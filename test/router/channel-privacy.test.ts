@@ -23,7 +23,7 @@ test("a channel that becomes private while the database is away is private after
   };
   await using privacy = new ChannelPrivacyNotes(opened.store, SILENT);
   await Promise.all([privacy.note(notes(false)), privacy.note(notes(true))]);
-  assert.deepEqual(await opened.sql("select is_private from channels"), [{ is_private: true }]);
+  assert.deepEqual(await opened.sql("select is_private from channels"), [{ isPrivate: true }]);
   await privacy.note(notes(false));
-  assert.deepEqual(await opened.sql("select is_private from channels"), [{ is_private: false }]);
+  assert.deepEqual(await opened.sql("select is_private from channels"), [{ isPrivate: false }]);
 });

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 import { Sql } from "../chaos/sql.ts";
 import { Random } from "../fuzz/random.ts";
 import { type DiscordServer, startDiscordServer } from "../support/discord/server.ts";

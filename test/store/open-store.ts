@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
 import { Database, type DatabaseOptions } from "../../src/store/database/database.ts";
-import type { Connection } from "../../src/store/database/queryable.ts";
+import type { CamelRow, Connection } from "../../src/store/database/queryable.ts";
 import type { Appended } from "../../src/store/log/message-rows.ts";
 import type { TurnClaim } from "../../src/store/turns/turn-rows.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
@@ -15,7 +15,10 @@ export interface OpenStore extends AsyncDisposable {
   readonly db: Database;
   readonly store: Store;
   /** Runs one or several statements, in one transaction; its rows where it is one. */
-  sql<Row extends Record<string, unknown>>(text: string, ...values: readonly unknown[]): Promise<Row[]>;
+  sql<Row extends Record<string, unknown> & CamelRow<Row>>(
+    text: string,
+    ...values: readonly unknown[]
+  ): Promise<Row[]>;
   /** Fails unless the database refuses it with this SQLSTATE (`stale`: an old epoch). */
   refuses(code: string, text: string, ...values: readonly unknown[]): Promise<void>;
   /** A channel of its own, owned at epoch 1. */

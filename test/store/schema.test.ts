@@ -104,8 +104,8 @@ test("an entry takes its channel's next seq, or none", async () => {
   await weir.refuses(BROKEN, both(3, 5));
   await weir.refuses(BROKEN, both(4, 5));
   await weir.db.script(entry(3));
-  const [row] = await weir.sql<{ last_seq: number }>("select last_seq from channels where id = $1", id);
-  assert.equal(row?.last_seq, 3);
+  const [row] = await weir.sql<{ lastSeq: number }>("select last_seq from channels where id = $1", id);
+  assert.equal(row?.lastSeq, 3);
 });
 
 test("no row is of a channel that there is not", async () => {
@@ -159,12 +159,12 @@ test("a memory has a source from the moment it is there", async () => {
 });
 
 async function messageId(channel: number, seq: number): Promise<string> {
-  const [row] = await weir.sql<{ message_id: string }>(
+  const [row] = await weir.sql<{ messageId: string }>(
     "select message_id from entries where channel_id = $1 and seq = $2",
     channel,
     seq,
   );
-  return row?.message_id ?? "";
+  return row?.messageId ?? "";
 }
 
 test("one function raises the error of the fence, and one removes memories", async () => {

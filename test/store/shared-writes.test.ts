@@ -84,7 +84,7 @@ test("what was delivered is noted for all channels but the one that has a new ow
   assert.ok(noted[1]?.status === "rejected" && noted[1].reason instanceof StaleEpochError);
   const rows = await weir.sql("select state, message_id from deliveries order by idempotency_key");
   assert.deepEqual(
-    rows.map((row) => [row["state"], row["message_id"]]),
+    rows.map((row) => [row["state"], row["messageId"]]),
     [
       ["sent", "id of kept"],
       ["sent", "id of kept too"],

@@ -24,7 +24,7 @@ export interface ApprovalScene extends AsyncDisposable {
   notes(): Promise<string>;
   /** The rows of approvals, by number. */
   rows(): Promise<
-    { id: number; state: string; arguments: string; message_id: string | null; shown: string | null }[]
+    { id: number; state: string; arguments: string; messageId: string | null; shown: string | null }[]
   >;
 }
 

@@ -1,6 +1,6 @@
 import type { Slices } from "../../src/async/cooperative.ts";
 
-/** Runs a long calculation without a break: nobody else waits for its turn here. */
+/** Runs a sliced calculation without pauses, for tests in which no other work waits. */
 export function atOnce<Result>(work: Slices<Result>): Result {
   for (;;) {
     const step = work.next();

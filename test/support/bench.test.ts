@@ -29,9 +29,9 @@ describe("npm run bench", () => {
   afterEach(async () => rm(folder, { recursive: true, force: true }));
 
   test("says which recording is missing, and ends with 1 where a figure failed", async () => {
-    const { code, stdout, stderr } = await bench("recall-quality", "--quick", "--data", folder);
+    const { code, stdout, stderr } = await bench("replay", "--quick", "--data", folder);
     assert.equal(code, 1);
-    assert.match(stderr, /--data: there is no file ".*recall-locomo\.(?:messages|qa)\.jsonl"/);
+    assert.match(stderr, /--data: there is no file ".*channel-irc-ubuntu\.messages\.jsonl"/);
     assert.doesNotMatch(stderr, /^ +at /m);
     assert.match(stdout, /FAILED.*Missed:/s);
   });

@@ -7,13 +7,13 @@ export interface Identity {
 }
 
 export interface CertificateOptions {
-  /** The host that it is for. Default: `localhost`. */
+  /** Its host. Default: `localhost`. */
   readonly host?: string;
   /** Its last day. Default: tomorrow. */
   readonly until?: Date;
 }
 
-/** Issues certificates, and is believed by those who have its own. */
+/** Issues certificates. Clients with its own certificate trust them. */
 export interface Authority {
   readonly cert: string;
   issue(options?: CertificateOptions): Identity;

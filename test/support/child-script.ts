@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** A script of test/support that runs as a process of its own, and has said its first line. */
+/** A running script of test/support in its own process, after its first line. */
 export interface ChildScript extends AsyncDisposable {
   readonly child: ChildProcess;
   readonly firstLine: string;

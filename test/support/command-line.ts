@@ -3,7 +3,7 @@ import process from "node:process";
 import { type Ending, TestProcess } from "./process.ts";
 
 export interface RunnerCommand {
-  /** As after `weir`. */
+  /** The words after `weir`. */
   readonly words: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -11,19 +11,19 @@ export interface RunnerCommand {
 
 export type Outcome = Ending & { readonly out: string[]; readonly stderr: string };
 
-/** No command writes it. */
+/** No command writes this. */
 export const END_OF_COMMAND = "\u0000end of the command: ";
 
-/** They read the standard input, hold the process, or are what is stopped by a signal. */
+/** They read the standard input, keep the process running, or are stopped by a signal. */
 const ALONE = new Set(["chat", "init", "loopback", "migrate", "replay", "restore", "start"]);
 
 let runner: TestProcess | null = null;
 let isBusy = false;
 
 /**
- * Runs a command to its end, in a process that all commands of this test file share: reading the code takes most of what a short
- * one does.
- * @returns null where it has to have a process of its own
+ * Runs a command to its end, in a process that all commands of this test file share: loading the code takes most of a
+ * short command's time.
+ * @returns null: it needs its own process
  */
 export async function runShared(command: RunnerCommand): Promise<Outcome | null> {
   if (isBusy || ALONE.has(command.words[0] ?? "")) return null;
@@ -52,7 +52,7 @@ async function carryOut(shared: TestProcess, command: RunnerCommand): Promise<Ou
   await shared.until("the end of a command", () => shared.isOver || outputs.every(isEnded));
   if (shared.isOver) return { ...(await shared.ended), out: shared.out, stderr: shared.stderr };
   const [out, err] = outputs.map((lines) => {
-    // What does not end with the end of a line is before it.
+    // Output without a line end precedes the end mark.
     const [rest = ""] = lines.at(-1)?.split(END_OF_COMMAND) ?? [];
     return [...lines.slice(0, -1), ...(rest === "" ? [] : [rest])];
   });

@@ -1,6 +1,6 @@
 /**
- * Run by tests: carries out commands of Weir one after the other, as `src/main.ts` does each in a process of its own. A line of its
- * standard input is a command; after each, both its outputs have a line that ends it.
+ * Run by tests: runs commands of Weir one after another, as `src/main.ts` runs each in its own process. A line of its
+ * standard input is a command; after each, both outputs get a line that marks its end.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -33,7 +33,7 @@ async function carryOut({ words, cwd, env }: RunnerCommand): Promise<number> {
   }
 }
 
-// A command waits for promises that keep no process alive.
+// A command may wait for promises that keep no process alive.
 setInterval(() => undefined, 60_000);
 const lines = createInterface({ input: stdin });
 lines.on("close", () => process.exit());

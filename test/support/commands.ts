@@ -5,7 +5,7 @@ import type { TestWeir } from "./weir.ts";
 export const ANN: Asker = { id: "u-ann", name: "Ann", roles: [] };
 export const BEN: Asker = { id: "u-ben", name: "Ben", roles: [] };
 
-/** Somebody gives a command, as they would type it. @returns the answer */
+/** A person types a command. @returns the answer */
 export async function command(
   weir: TestWeir,
   room: string,
@@ -16,7 +16,7 @@ export async function command(
   return answerText(await commandAnswer(weir, room, typed, asker, platform));
 }
 
-/** The same, as the platform is given it. */
+/** The same, as the platform receives it. */
 export async function commandAnswer(
   weir: TestWeir,
   room: string,
@@ -29,7 +29,7 @@ export async function commandAnswer(
   return weir.daemon.inbox.command({ channel, name, argument: rest.join(" "), asker });
 }
 
-/** The author of a message, by who gives a command. */
+/** The author of a message, by the asker of a command. */
 export function authorOf({ id, name }: Asker): { id: string; name: string; isBot: boolean } {
   return { id, name, isBot: false };
 }

@@ -1,4 +1,4 @@
-/** What the tests of the compactor over the whole daemon share: a configuration, a script of models, waits. */
+/** Common parts of the compactor's tests over the whole daemon: a configuration, scripted models, waits. */
 import { HeadReader } from "../../src/text/line-head.ts";
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
@@ -33,9 +33,9 @@ export interface ConfigLines {
   readonly compaction?: string;
   /** Tokens. */
   readonly window?: number;
-  /** Are summaries written ahead? Default: no. */
+  /** Whether summaries are written ahead. Default: no. */
   readonly ahead?: boolean;
-  /** The folder with the agents' folders; default: there is none. */
+  /** The folder with the agents' folders; default: none. */
   readonly agentsDir?: string;
 }
 
@@ -67,7 +67,7 @@ ${rest.compaction ?? ""}
 `;
 }
 
-/** Which rests a test waits for: `short`, those of a failed model, too; `long`, none of them ends within a test. */
+/** The back-offs: `short` ones end within a test, also after a failed model; `long` ones do not. */
 export function compactionParts(
   rests: "short" | "long" = "long",
   breaker = new Breaker(() => performance.now()),
@@ -82,14 +82,14 @@ export function compactionParts(
   return { timing, breaker };
 }
 
-/** A database, a model server, and the log beside the daemon: each test has its own. */
+/** A database, a model server, and a log besides the daemon's: each test has its own. */
 export interface Scene extends AsyncDisposable {
   readonly connection: Connection;
   readonly server: ModelServer;
   readonly open: OpenStore;
-  /** The configuration that `start` runs with. */
+  /** The configuration of `start`. */
   config(lines?: ConfigLines): Promise<Config>;
-  /** @param now what time it is in the conversations; default: the wall clock */
+  /** @param now the time in the conversations; default: the wall clock */
   start(
     lines?: ConfigLines,
     parts?: Partial<Compaction>,
@@ -129,19 +129,19 @@ const FILLER =
   "she walked home along the dyke to feed the geese and mend the gate that the storm had broken, as she had done " +
   "on the morning before it, and on most others.";
 
-/** What a person says: about 70 tokens, and a mark that no other one has. */
+/** A person's text of about 70 tokens, with a unique mark. */
 export function reading(number: number): string {
   return `gauge-${number}: on that morning ${FILLER}`;
 }
 
-/** Says readings that nobody has to answer. */
+/** Says readings that need no answer. */
 export async function listen(weir: TestWeir, room: string, from: number, to: number): Promise<void> {
   for (let number = from; number <= to; number++) {
     await weir.say(reading(number), { room, addressed: false, id: `${room}-${number}` });
   }
 }
 
-/** Puts readings 1 to `count` into the log before a daemon has the channel. */
+/** Puts readings 1 to `count` into the log before a daemon takes the channel. */
 export async function fillLog(open: OpenStore, room: string, count: number): Promise<ChannelId> {
   const { id } = await open.channel(room);
   for (let number = 1; number <= count; number++) {
@@ -150,7 +150,7 @@ export async function fillLog(open: OpenStore, room: string, count: number): Pro
   return id;
 }
 
-/** The agent says "noted"; what a summariser (of any other name) does is the test's. */
+/** The agent says "noted"; a summariser (any other name) behaves as the test says. */
 export function script(
   server: ModelServer,
   summariser: (request: ChatRequest, index: number) => Behaviour,
@@ -168,7 +168,7 @@ export function summariserRequests(server: ModelServer): RecordedRequest[] {
   return server.requests.filter(({ body }) => body.model !== AGENT);
 }
 
-/** The request that a summariser gets as its nth, now or later. @param nth from 1 */
+/** The nth request to a summariser, past or future. @param nth from 1 */
 export async function summariserAsked(server: ModelServer, nth: number): Promise<RecordedRequest> {
   for (;;) {
     const found = summariserRequests(server)[nth - 1];
@@ -180,7 +180,10 @@ export async function summariserAsked(server: ModelServer, nth: number): Promise
 /** `(2026-11-21 14:05 – 14:07, 3 messages) ` in the label of a summary. */
 const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?\)(?=\s)/;
 
-/** What the pieces of a request say, in order, heads written out; summaries without their times and number, which hang on the clock. */
+/**
+ * The texts of a request's pieces, in order, with complete heads; summaries without times and counts, which depend on
+ * the clock.
+ */
 export function said(request: RecordedRequest | undefined): string[] {
   const heads = new HeadReader();
   return piecesIn(request?.body).map(({ role, content }) =>
@@ -194,7 +197,7 @@ export function marks(content: string | readonly string[]): number[] {
   return [...new Set([...whole.matchAll(/\bgauge-(\d+)/g)].map(([, number]) => Number(number)))];
 }
 
-/** A behaviour that answers only when it is told how. */
+/** A behaviour that waits for the test to give its answer. */
 export interface Held {
   readonly behaviour: Behaviour;
   release(behaviour: Behaviour): void;
@@ -213,7 +216,7 @@ export function hold(): Held {
 
 type CompactionEvent = Extract<WeirEvent, { type: "compaction" }>;
 
-/** The compactions of a room that have come to this phase, oldest first. */
+/** The compactions of a room that have reached this phase, oldest first. */
 export function compactions(
   weir: TestWeir,
   room: string,
@@ -225,7 +228,7 @@ export function compactions(
   );
 }
 
-/** Resolves with the nth compaction of a room in this phase, past or to come. @param nth from 1 */
+/** Resolves with the nth compaction of a room in this phase, past or future. @param nth from 1 */
 export async function compaction(
   weir: TestWeir,
   room: string,
@@ -238,7 +241,7 @@ export async function compaction(
   return found;
 }
 
-/** Says something that wants an answer, and waits until that is delivered. @returns the request of it */
+/** Asks a question, and waits until its answer is delivered. @returns its request */
 export async function ask(
   weir: TestWeir,
   server: ModelServer,
@@ -258,7 +261,7 @@ export async function ask(
   return asked;
 }
 
-/** Resolves when a channel has taken in what was said, and has no compaction due, waiting or under way. */
+/** Resolves when a channel has read its messages, and has no compaction due, waiting or running. */
 export async function quiet(weir: TestWeir, room: string): Promise<void> {
   const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
   assert.ok(row !== undefined);
@@ -268,7 +271,7 @@ export async function quiet(weir: TestWeir, room: string): Promise<void> {
   await weir.daemon.registry.compactionsIdle();
 }
 
-/** What was committed is what is in memory, and every entry is in exactly one place; fails otherwise. */
+/** Asserts that memory equals the commits in the log, and that every entry is in exactly one place. */
 export async function checkFold(weir: TestWeir, room: string): Promise<void> {
   const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
   assert.ok(row !== undefined);

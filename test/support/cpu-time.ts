@@ -1,16 +1,13 @@
 import process from "node:process";
 
-/**
- * Processor time that synchronous work takes, ms: against what grows with the square of its input. By the clock it would be as
- * long as whatever else the machine does.
- */
+/** Processor time of synchronous work, ms, to detect quadratic growth: unlike elapsed time, it does not depend on other load. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();
   return msSince(before);
 }
 
-/** Of work that takes turns with others, theirs included. */
+/** Processor time of the whole process during asynchronous work, ms. */
 export async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();

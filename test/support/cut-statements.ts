@@ -3,9 +3,9 @@ import { Patience } from "./patience.ts";
 import type { OpenStore } from "../store/open-store.ts";
 
 /**
- * Ends the connection of each statement on a table that has these words, as a server that goes away does, until so many were
- * ended. Other statements on it wait for that.
- * @returns resolves when it has begun, with a promise of its end
+ * Ends the connection of each statement on a table with these words, like a server that fails, up to a number of times.
+ * Other statements on the table wait meanwhile.
+ * @returns resolves at the beginning, with a promise of the end
  * @throws Error if no more of them come
  */
 export async function cutStatements(
@@ -23,7 +23,7 @@ export async function cutStatements(
     while (cuts < times) {
       if (patience.whyOver() !== null) throw new Error(`Only ${cuts} statements came with "${words}".`);
       await delay(5);
-      // By another connection: within one transaction the activity of the others stays what it was at the first look.
+      // From another connection: within one transaction, the others' activity stays as first read.
       const ended = await outside.sql(
         `select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock' and strpos(query, $1) > 0`,

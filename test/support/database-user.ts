@@ -1,4 +1,4 @@
-/** Run by a test: uses and listens to the database whose address it is given, says so, and closes it once its input ends. */
+/** Run by a test: uses and listens to the database at the given address, reports that, and closes it once its input ends. */
 import { once } from "node:events";
 import { pino } from "pino";
 import { Database } from "../../src/store/database/database.ts";

@@ -1,6 +1,6 @@
 import type { Digester } from "../../src/store/compaction/extracts.ts";
 
-/** A digest that tells what it was made of. */
+/** A digest that names its sources. */
 export const TEST_DIGESTER: Digester = {
   async ofEntries(entries) {
     const said = entries.filter(({ deleted }) => !deleted).map(({ text }) => text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { Patience } from "./patience.ts";
-import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/loopback/server.ts";
+import { type LoopbackServer, startLoopbackServer } from "../../src/platforms/local/loopback/server.ts";
 
 const conversation = z.object({
   messages: z.array(
@@ -20,12 +20,12 @@ const journal = z.object({
 export type ChatMessage = z.output<typeof conversation>["messages"][number];
 export type JournalLine = z.output<typeof journal>["calls"][number];
 
-const POLL_MS = 10;
+const POLL_MS = 25;
 
-/** The world of people, which outlives the daemons that serve it. */
+/** The people on the platform, who outlive the daemons that serve them. */
 export class LoopbackWorld implements AsyncDisposable {
   readonly #server: LoopbackServer;
-  /** Ids of what was said, by channel. */
+  /** Ids of messages, by channel. */
   readonly said = new Map<string, string[]>();
 
   constructor(server: LoopbackServer) {
@@ -36,7 +36,7 @@ export class LoopbackWorld implements AsyncDisposable {
     return this.#server.url;
   }
 
-  /** The config.toml that joins a daemon to it. */
+  /** The config.toml that connects a daemon to it. */
   get config(): string {
     return `[platforms.loopback]\nurl = "${this.url}"\n`;
   }
@@ -46,7 +46,7 @@ export class LoopbackWorld implements AsyncDisposable {
     await this.#post(`/channels/${channel}/messages`, { author: "Ann", id, text });
   }
 
-  /** Somebody gives a command, as `approve 1`. */
+  /** A person gives a command, such as `approve 1`. */
   async command(channel: string, typed: string): Promise<void> {
     const [name, ...rest] = typed.split(" ");
     await this.#post(`/channels/${channel}/commands`, { name, argument: rest.join(" "), asker: "Ben" });
@@ -65,19 +65,19 @@ export class LoopbackWorld implements AsyncDisposable {
     return journal.parse(await this.#get("/journal")).calls;
   }
 
-  /** Resolves when the bot has sent or edited something that fulfils the condition. */
+  /** Resolves when the bot has sent or edited a message that meets the condition. */
   async untilCall(condition: (call: JournalLine) => boolean): Promise<void> {
     await this.#until("a call of the bot's", async () => (await this.journal()).some(condition));
   }
 
-  /** Resolves when the bot has made so many calls, or has no reason for more: one answer may be to several messages. */
+  /** Resolves when the bot has made this many calls, or has no reason for more: one answer may serve several messages. */
   async untilCount(calls: number): Promise<void> {
     const isOver = async (): Promise<boolean> =>
       (await this.journal()).length >= calls || (await this.#isAnswered());
     await this.#until(`${calls} calls`, isOver);
   }
 
-  /** Resolves when everything that was said has a final answer. */
+  /** Resolves when every message has a final answer. */
   async untilAnswered(): Promise<void> {
     await this.#until("an answer to everything", async () => this.#isAnswered());
   }
@@ -91,7 +91,7 @@ export class LoopbackWorld implements AsyncDisposable {
     return true;
   }
 
-  /** Every message is answered by exactly one message of the bot's, and none of these is left half written. */
+  /** Asserts that every message is answered by exactly one message of the bot's, and that none of these is unfinished. */
   async assertAnsweredOnce(): Promise<void> {
     for (const [channel, ids] of this.said) {
       const answers = await this.bot(channel);
@@ -117,7 +117,7 @@ export class LoopbackWorld implements AsyncDisposable {
         const tail = JSON.stringify(journaled.slice(-10), null, 1);
         throw new Error(`The loopback service saw no sign of ${what}: ${why}. The bot's last calls: ${tail}`);
       }
-      // The service is asked as any script would ask it, and has no request that waits for the bot.
+      // Asked like any script does, without a request that waits for the bot.
       const { promise, resolve } = Promise.withResolvers<void>();
       setTimeout(resolve, POLL_MS);
       await promise;

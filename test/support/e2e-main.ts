@@ -10,7 +10,7 @@ import { connectionUrl } from "./weir.ts";
 const MAIN = path.join(import.meta.dirname, "..", "..", "src", "main.ts");
 const AGENT = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n`;
 
-/** What joins a daemon to a database and a model server of the test's. */
+/** Connects a daemon to a test's database and model server. */
 export function envOf(connection: Connection, modelUrl: string): NodeJS.ProcessEnv {
   return {
     DATABASE_URL: connectionUrl(connection),
@@ -19,22 +19,22 @@ export function envOf(connection: Connection, modelUrl: string): NodeJS.ProcessE
   };
 }
 
-/** A folder from which `weir start` runs as a process, again and again. */
+/** A folder in which `weir start` runs as a process, repeatedly. */
 export interface MainHome extends AsyncDisposable {
   readonly folder: string;
-  /** Resolves when it is ready; it is killed at the latest when the home is disposed of. */
+  /** Resolves when it is ready; disposing the home kills it at the latest. */
   start(): Promise<TestProcess>;
-  /** Runs a short command there to its end, in a process that it shares with others. */
+  /** Runs a short command there to its end, in a process shared by several. */
   look(...args: readonly string[]): Promise<Outcome>;
   /** Starts `weir ARGS` there. */
   run(...args: readonly string[]): TestProcess;
-  /** The same of another checkout. @param main its `src/main.ts` */
+  /** The same for another checkout. @param main its `src/main.ts` */
   runVersion(main: string, ...args: readonly string[]): TestProcess;
 }
 
 /**
- * @param config more of config.toml; @param env tokens, the database and the model server; @param agent more of the agent, the last in
- * the file
+ * @param config more of config.toml; @param env tokens, the database and the model server; @param agent more of the
+ *   agent, the last in the file
  */
 export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent = ""): Promise<MainHome> {
   await using stack = new AsyncDisposableStack();
@@ -42,13 +42,14 @@ export async function openMainHome(config: string, env: NodeJS.ProcessEnv, agent
   stack.defer(async () => rm(folder, { recursive: true, force: true }));
   await writeFile(path.join(folder, "config.toml"), `${config}\n${AGENT}${agent}`);
   const kept = stack.move();
-  const runVersion = (main: string, ...args: readonly string[]): TestProcess =>
-    kept.use(new TestProcess(process.execPath, [main, ...args], { cwd: folder, env: environment(env) }));
-  const run = (...args: readonly string[]): TestProcess => runVersion(MAIN, ...args);
+  const start = (main: string, args: readonly string[], more: NodeJS.ProcessEnv = env): TestProcess =>
+    kept.use(new TestProcess(process.execPath, [main, ...args], { cwd: folder, env: environment(more) }));
+  const run = (...args: readonly string[]): TestProcess => start(MAIN, args);
   return {
     folder,
     run,
-    runVersion,
+    // What it makes of its code stays there.
+    runVersion: (main, ...args) => start(main, args, { ...env, NODE_COMPILE_CACHE: `${main}.cache` }),
     async look(...args) {
       const shared = await runShared({ words: args, cwd: folder, env: environment(env) });
       if (shared !== null) return shared;

@@ -3,7 +3,7 @@ import type { Behaviour, ChatRequest } from "./model-server.ts";
 import { text } from "./model-behaviours.ts";
 import { piecesIn } from "./request-pieces.ts";
 
-/** The last thing that a person said, as the model was shown it. */
+/** The last message of a person in the request. */
 function lastSaid(request: ChatRequest): string {
   const isSaid = (line: string): boolean => !line.startsWith("[System:");
   return (
@@ -11,12 +11,12 @@ function lastSaid(request: ChatRequest): string {
   );
 }
 
-/** Answers at once with the last line that it was shown. */
+/** Answers at once with the last line of the request. */
 export function echo(request: ChatRequest): Behaviour {
   return text(`You said: ${lastSaid(request).split("\n").at(-1) ?? ""}`);
 }
 
-/** Answers at once with all questions (`question 12?`) that came since its last answer, and the last line that it was shown. */
+/** Answers at once with all questions (`question 12?`) since its last answer, and the last line of the request. */
 export function echoQuestions(request: ChatRequest): Behaviour {
   const messages = piecesIn(request);
   const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);

@@ -13,7 +13,7 @@ import { CODE_CACHE, endGuardian, SEED_VARIABLE, startGuardian } from "./test-se
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const MAIN = path.join(ROOT, "src", "main.ts");
 
-/** Variables by which a developer's own surroundings would reach into a test. */
+/** Variables by which a developer's environment would affect a test. */
 const FOREIGN = new Set([
   "DATABASE_URL",
   "OPENAI_API_KEY",
@@ -27,13 +27,13 @@ const FOREIGN = new Set([
   "WEIR_HTTP_TOKEN",
 ]);
 
-/** The surroundings of a test's process. */
+/** The environment of a test's process. */
 export function environment(own: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !FOREIGN.has(name));
   return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: CODE_CACHE, ...own };
 }
 
-/** A folder with a config.toml of its own, in which `weir` runs as processes of its own. */
+/** A folder with its own config.toml, in which `weir` runs in its own processes. */
 export class Home implements AsyncDisposable {
   readonly folder: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -50,17 +50,17 @@ export class Home implements AsyncDisposable {
     return path.join(this.folder, "data");
   }
 
-  /** Starts `weir ARGS`; it is killed at the latest when the home is disposed of. */
+  /** Starts `weir ARGS`; disposing the home kills it at the latest. */
   start(...args: readonly string[]): TestProcess {
     return this.startWith({}, ...args);
   }
 
-  /** The same with more in its environment. */
+  /** The same with more variables. */
   startWith(env: NodeJS.ProcessEnv, ...args: readonly string[]): TestProcess {
     return this.#start(MAIN, { ...this.#env, ...env }, args);
   }
 
-  /** The same with the Weir of another checkout, by its `main.ts`; what that makes of its code stays there. */
+  /** The same with the Weir of another checkout, by its `main.ts`; its compiled code stays there. */
   startVersion(main: string, ...args: readonly string[]): TestProcess {
     return this.#start(main, { ...this.#env, NODE_COMPILE_CACHE: `${main}.cache` }, args);
   }
@@ -71,13 +71,13 @@ export class Home implements AsyncDisposable {
     return started;
   }
 
-  /** Runs `weir ARGS` to its end; a short command in a process that it shares with others. */
+  /** Runs `weir ARGS` to its end; a short command in a process shared by several. */
   async run(...args: readonly string[]): Promise<Outcome> {
     const shared = await runShared({ words: args, cwd: this.folder, env: this.#env });
     return shared ?? this.runAlone(...args);
   }
 
-  /** The same in a process of its own, as a person would. */
+  /** The same in its own process, as a person would. */
   async runAlone(...args: readonly string[]): Promise<Outcome> {
     const started = this.start(...args);
     const ending = await started.finish();
@@ -99,17 +99,16 @@ export class Home implements AsyncDisposable {
 }
 
 export interface HomeOptions {
-  /** Base URL of the model server. */
   readonly modelUrl: string;
   /** More lines of config.toml. */
   readonly config?: string;
-  /** A migrated data folder, at rest, of which this home gets a copy: an initdb takes ten times as long. */
+  /** A migrated data folder at rest, which this home copies: an initdb takes ten times as long. */
   readonly seed?: Home;
 }
 
 export async function openHome({ modelUrl, config = "", seed }: HomeOptions): Promise<Home> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir e2e ")));
-  // As root, the server runs as an account that has to come through.
+  // As root, the server runs as another account, which needs access.
   await chmod(folder, 0o755);
   await writeFile(path.join(folder, "config.toml"), config);
   if (seed !== undefined) await copyFolder(seed.dataDir, path.join(folder, "data"));
@@ -117,7 +116,7 @@ export async function openHome({ modelUrl, config = "", seed }: HomeOptions): Pr
   return new Home(folder, environment({ OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: "sk-e2e-secret" }));
 }
 
-/** A home to copy: its database is made and migrated, nothing runs in it. The first test file that wants one makes it for all. */
+/** A home to copy, with a migrated database and no running process. The first test file that needs one makes it for all. */
 export async function openSeed(): Promise<Home> {
   const shared = process.env[SEED_VARIABLE];
   const home = await openHome({ modelUrl: "http://127.0.0.1:9/v1" });
@@ -131,7 +130,7 @@ export async function openSeed(): Promise<Home> {
   return home;
 }
 
-/** Puts a copy of a folder in place, whole or not at all; of two who do so at once the first one's stays. */
+/** Puts a copy of a folder in place, whole or not at all; of two concurrent copies, the first one stays. */
 async function share(folder: string, shared: string): Promise<void> {
   const unfinished = `${shared}.${randomUUID()}`;
   await copyFolder(folder, unfinished);
@@ -156,8 +155,8 @@ export function parseLog(lines: readonly string[]): LogEntry[] {
 export type LogEntry = z.output<typeof logEntry>;
 
 /**
- * The log is whole: its seqs rise by one from 1, each of these messages is in it exactly once and no other, and each
- * addressed one is answered by exactly one turn.
+ * Asserts that the log is whole: its seqs are 1, 2, 3, …; it has exactly these messages, each once; and each addressed
+ * one is answered by exactly one turn.
  */
 export function assertWhole(log: readonly LogEntry[], messageIds: Iterable<string>): void {
   assert.deepEqual(
@@ -168,7 +167,7 @@ export function assertWhole(log: readonly LogEntry[], messageIds: Iterable<strin
   const messages = log.filter(({ kind }) => kind === "user");
   assert.deepEqual(messages.map(({ messageId }) => messageId ?? "").toSorted(), [...messageIds].toSorted());
   const answers = log.filter(({ kind }) => kind === "assistant" || kind === "notice");
-  // A turn answers everything addressed up to `after` that the turn before it did not.
+  // A turn answers all addressed messages up to `after` that the turn before it did not.
   const ends = answers.map(({ after }) => after ?? 0);
   assert.equal(new Set(ends).size, ends.length, `no turn is answered twice: ${ends.join(" ")}`);
   assert.deepEqual(

@@ -15,14 +15,14 @@ import {
 
 const run = promisify(execFile);
 
-/** A temporary folder, open to the account that the server has when root starts it. Disposing removes it. */
+/** A temporary folder that the server's account can access if root starts it. Disposing removes it. */
 export async function makeRoomyFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "weir embedded ")));
   await chmod(path, 0o755);
   return { path, [Symbol.asyncDispose]: async () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Copies a data folder, owners and all. Takes a tenth of what another initdb takes. */
+/** Copies a data folder with its owners. Takes a tenth of an initdb's time. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await run("cp", ["-a", from, to]);
 }
@@ -33,7 +33,7 @@ export async function startQuietly(dataDir: string): Promise<EmbeddedPostgres> {
 
 export async function connect(connection: EmbeddedConnection): Promise<Client> {
   const client = new Client(connection);
-  // A server that is killed on purpose ends its connections.
+  // Killing the server ends its connections.
   client.on("error", () => {});
   await client.connect();
   return client;
@@ -54,7 +54,7 @@ export async function postmasterPid(dataDir: string): Promise<number> {
   return Number.parseInt(await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8"), 10);
 }
 
-/** Kills the server, and resolves when it has ended: on a busy machine it answers for a moment longer. */
+/** Kills the server, and resolves when it has ended: on a busy machine it answers a little longer. */
 export async function killPostmaster(dataDir: string): Promise<number> {
   const pid = await postmasterPid(dataDir);
   process.kill(pid, "SIGKILL");

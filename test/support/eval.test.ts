@@ -12,7 +12,7 @@ import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } 
 
 const EVAL = path.join(import.meta.dirname, "../../bench/eval/run.ts");
 const MESSAGES = 130;
-/** A model that there is not. */
+/** A model that does not exist. */
 const NOBODY = "nobody";
 const FILLER =
   "and after that we walked along the river for a while and talked about boats, weather, old bridges, the market and what there is to eat";
@@ -74,7 +74,7 @@ async function writeLines(name: string, rows: readonly unknown[]): Promise<void>
   await writeFile(path.join(folder, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
 }
 
-/** Marks by the letter, summarises without telling anything, and answers with what stands before it. */
+/** Grades by the letter, summarises without content, and answers with the text before the question. */
 function scripted({ model, messages, tools }: ChatRequest): Behaviour {
   if (model === NOBODY) return status(404, { error: { message: "there is no model of this name" } });
   const shown = messages.map(({ content }) => content ?? "").join("\n");
@@ -149,7 +149,7 @@ describe("npm run eval -- memory", () => {
     );
     assert.equal(code, 0, stderr);
     const read = outcomes.parse(JSON.parse(await readFile(json, "utf8"))).outcomes;
-    // What is left out without a summary is told by an extract of it, which holds one thing or another.
+    // An extract shows omitted messages without a summary, and includes one item or another.
     const told = read.filter(({ condition }) => condition !== "last N only");
     const right = new Map(told.map(({ condition, asked }) => [condition, rightOf(asked)]));
     assert.deepEqual(Object.fromEntries(right), {
@@ -170,7 +170,7 @@ describe("npm run eval -- memory", () => {
       assert.equal(played.memories > 0, summarises, condition);
       assert.equal(played.omitted > 0, condition === "last N only" || condition === "search only", condition);
     }
-    // On a slow machine a summary covers more, and one condition may need none of its summaries merged.
+    // On a slow machine a summary covers more, and one condition may need no merge.
     assert.ok(read.some(({ played }) => played.merges > 0));
     assert.match(stdout, /^full context +100\.0 % \(100\.0 %–100\.0 %\) +4 /m);
     assert.match(stdout, /^summaries only +50\.0 % /m);

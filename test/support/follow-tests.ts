@@ -1,6 +1,6 @@
 /**
- * To be imported before `node:test`, which tells by asynchronous hooks to which test the running code belongs: Node calls them
- * for each promise that is made and for each that is collected. Here an `AsyncLocalStorage` tells it instead.
+ * Import it before `node:test`, which uses asynchronous hooks to find the test of the running code: Node calls them for
+ * each created and each collected promise. Here an `AsyncLocalStorage` does that instead.
  */
 import hooks, { AsyncLocalStorage, AsyncResource, type HookCallbacks } from "node:async_hooks";
 
@@ -8,7 +8,7 @@ import hooks, { AsyncLocalStorage, AsyncResource, type HookCallbacks } from "nod
 const current = new AsyncLocalStorage<number>();
 let told: HookCallbacks = {};
 
-/** What `node:test` derives its tests from. */
+/** The class from which `node:test` derives its tests. */
 class FollowedResource extends AsyncResource {
   constructor(type: string) {
     super(type);
@@ -35,5 +35,5 @@ Object.assign(hooks, {
   executionAsyncId: () => current.getStore() ?? 0,
 });
 await import("node:test");
-// It keeps what it has found: nobody else is to find it.
+// `node:test` keeps its references; other code must not get these.
 Object.assign(hooks, { AsyncResource, createHook, executionAsyncId });

@@ -8,9 +8,9 @@ import { BACKGROUND, fillTo } from "./full-channel.ts";
 import { text, toolCalls } from "./model-behaviours.ts";
 import type { TestWeir } from "./weir.ts";
 
-/** In all that Ann says. */
+/** In all of Ann's texts. */
 export const OURS = "zxqann";
-/** In all that Ben says. */
+/** In all of Ben's texts. */
 export const THEIRS = "zxqben";
 export const SUMMARY = "Ann and Ben measure the river each morning; the readings are in the green book.";
 
@@ -26,7 +26,7 @@ export async function talk(scene: Scene): Promise<void> {
   );
 }
 
-/** Has that channel summarised, and a note kept, with Ann's words in both. @param folder in which the notes lie */
+/** Has that channel summarised, and a note kept, with Ann's words in both. @param folder of the notes */
 export async function summariseAndNote(
   { open, server }: Scene,
   weir: TestWeir,

@@ -11,7 +11,7 @@ export interface FoundLine {
   readonly length: number;
 }
 
-/** Lines, by seq, as `find_lines` tells them; their lengths as they are given, whatever their words. */
+/** Lines, by seq, in the form of `find_lines`, with their given lengths. */
 export function columnsOf(lines: readonly FoundLine[]): LineColumns {
   const told = lines.map(({ seq, at, author, asks, words }) =>
     [seq, asks ? "?" : "", Math.floor(at / 1000), author, words].join("\t"),

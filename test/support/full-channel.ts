@@ -9,22 +9,22 @@ import { budgetOf } from "../../src/turn/agent.ts";
 import { nextSources } from "../../src/turn/context-sources.ts";
 import { type ConfigLines, reading, type Scene } from "./compaction.ts";
 
-/** Background is due, also where one message is taken back, and aggressive is not yet, where some are added. */
+/** Background is due, even after one message is deleted, and aggressive is not, even after some are added. */
 export const BACKGROUND = 0.82;
-/** Aggressive is due, and emergency is not yet. */
+/** Aggressive is due, emergency is not. */
 export const AGGRESSIVE = 0.87;
 
-/** More than a reading takes in a request. */
+/** More than a reading's tokens in a request. */
 const READING_TOKENS = 110;
 
 /**
- * Puts readings into the log before a daemon has the channel, until the next request takes this share of the usable
- * window, however much of it prompts and tools take: measured as the compactor does.
- * @param share the last reading brings usage at most 0.02 over it, with the smallest window that the tests have
- * @param lines those that the daemon is to run with
- * @param words of another text than a reading
- * @param author who says it, where that matters
- * @returns how many
+ * Puts readings into the log before a daemon takes the channel, until the next request takes this share of the usable
+ * window, whatever prompts and tools take: measured as by the compactor.
+ * @param share the last reading brings usage at most 0.02 over it, with the smallest window in the tests
+ * @param lines the daemon's settings
+ * @param words another text than a reading
+ * @param author the speaker, if it matters
+ * @returns number of readings
  */
 export async function fillTo(
   scene: Scene,

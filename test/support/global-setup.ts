@@ -13,15 +13,15 @@ import {
 
 /** Linux has a file system in memory there; elsewhere it is missing, and in many containers small. */
 const MEMORY_FOLDER = "/dev/shm";
-/** Several times what the tests' folders take at once. */
+/** Several times the tests' peak use. */
 const LEAST_FREE_BYTES = 2_000_000_000;
 
 let server: TestServer | null = null;
 
-/** One server for the whole run; a test file gets a database of its own by `createTestDatabase`. */
+/** Starts one server for the whole run; a test file gets its own database by `createTestDatabase`. */
 export async function globalSetup(): Promise<void> {
   process.env["NODE_COMPILE_CACHE"] ??= CODE_CACHE;
-  // A database is 350 files, and few live for long: on a disk, making and deleting them is most of their work.
+  // A database is 350 files, and most are short-lived: on a disk, making and deleting them is most of the work.
   if (process.env["TMPDIR"] === undefined && (await hasMemoryFolder())) process.env["TMPDIR"] = MEMORY_FOLDER;
   const url = process.env[URL_VARIABLE];
   if (url === undefined) {
@@ -35,7 +35,7 @@ export async function globalTeardown(): Promise<void> {
   await server?.[Symbol.asyncDispose]();
 }
 
-/** It is there, takes all that tests write, and runs what they write to be run. */
+/** Whether it exists, has enough space, and allows programs to run. */
 async function hasMemoryFolder(): Promise<boolean> {
   const mounts = await readFile("/proc/self/mounts", "utf8").catch(() => "");
   const options = mounts.split("\n").findLast((line) => line.split(" ")[1] === MEMORY_FOLDER);

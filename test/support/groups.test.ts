@@ -10,16 +10,15 @@ import { entryOf, groupsOf } from "./groups.ts";
 const named = (folder: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `test/${folder}/${index + 100}.test.ts`);
 
-test("the files of a folder share processes, as evenly as they can; each is in one", () => {
-  const files = [...named("text", 3), ...named("store/log", 20), ...named("store/turns", 9)];
+test("the files of all folders share processes, as evenly as they can; each is in one", () => {
+  const files = [...named("text", 3), ...named("store/log", 30), ...named("store/turns", 30)];
   const groups = groupsOf(files);
   assert.deepEqual(
     groups.map(({ name, files: { length } }) => [name, length]),
     [
-      ["text-1", 3],
-      ["store-1", 9],
-      ["store-2", 10],
-      ["store-3", 10],
+      ["others-1", 21],
+      ["others-2", 21],
+      ["others-3", 21],
     ],
   );
   assert.deepEqual(
@@ -28,26 +27,19 @@ test("the files of a folder share processes, as evenly as they can; each is in o
   );
 });
 
-test("what starts daemons has a process of its own, and comes first but for what waits beside it", () => {
-  const files = [
-    "test/a.test.ts",
-    "test/cluster/a.test.ts",
-    "test/http/a.test.ts",
-    "test/e2e/a.test.ts",
-    "test/e2e/http.test.ts",
-  ];
+test("what takes longest shares processes with its folder alone, and comes first; of what starts daemons they are short", () => {
+  const files = ["test/a.test.ts", "test/cluster/a.test.ts", "test/http/a.test.ts", ...named("e2e", 5)];
   assert.deepEqual(groupsOf(files), [
     { name: "cluster-1", files: ["test/cluster/a.test.ts"] },
-    { name: "e2e-1", files: ["test/e2e/a.test.ts"] },
-    { name: "e2e-2", files: ["test/e2e/http.test.ts"] },
-    { name: "test-1", files: ["test/a.test.ts"] },
-    { name: "http-1", files: ["test/http/a.test.ts"] },
+    { name: "e2e-1", files: ["test/e2e/100.test.ts", "test/e2e/101.test.ts"] },
+    { name: "e2e-2", files: ["test/e2e/102.test.ts", "test/e2e/103.test.ts", "test/e2e/104.test.ts"] },
+    { name: "others-1", files: ["test/a.test.ts", "test/http/a.test.ts"] },
   ]);
 });
 
 const PRELUDE = `import { after, before, beforeEach, test } from "node:test";\n`;
 
-/** Runs files as one group. @returns what they print, and how it ends */
+/** Runs files as one group. @returns their output and exit */
 async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>) {
   const root = await mkdtemp(path.join(tmpdir(), "weir-grouped-"));
   t.after(async () => rm(root, { recursive: true, force: true }));

@@ -1,45 +1,46 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Test files that run one after the other in a process; paths from the root of the checkout. */
+/** Test files that run one after another in a process; paths from the root of the checkout. */
 export interface Group {
   readonly name: string;
   readonly files: readonly string[];
 }
 
-/** More of them save little more, and who waits for the last group would wait longer. */
-const MOST_FILES = 12;
-/** Most of what its files take is the work of processes that they start: side by side they are over sooner. */
-const APART = "e2e";
+/** A start, reading the code, and its first, slow calls cost a process a second. With more of them the last group would end later. */
+const MOST_FILES = 24;
+/** Most of what its files take is the work of processes that they start, which goes on side by side. */
+const E2E = "e2e";
+const MOST_E2E_FILES = 3;
 /**
- * Folders whose groups take longest: none of them is to be left when all others are over. The first one's mostly waits for a broker, and
+ * Folders whose groups take longest, so that none of them runs when all others are over. The first one's mostly waits for a broker, and
  * does so beside what is busy.
  */
-const FIRST = ["cluster", APART, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
+const FIRST = ["cluster", "fuzz", E2E, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
+/** All other folders share processes. */
+const OTHERS = "others";
 
 /**
- * Divides test files among processes. The files of a folder below `test/` share some, which spares each of them a start, reading
- * the code, and its first, slow calls.
+ * Divides test files among processes.
  * @returns each file once, in the order in which they are to begin; no two groups of one name
  */
 export function groupsOf(files: readonly string[]): Group[] {
-  return [...Map.groupBy(files, folderOf)]
+  return [...Map.groupBy(files, roomOf)]
     .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
-    .flatMap(([folder, members]) => divided(folder, members, folder === APART ? 1 : MOST_FILES));
+    .flatMap(([room, members]) => divided(room, members, room === E2E ? MOST_E2E_FILES : MOST_FILES));
 }
 
-function rankOf(folder: string): number {
-  const rank = FIRST.indexOf(folder);
-  return rank < 0 ? FIRST.length : rank;
+function rankOf(room: string): number {
+  return room === OTHERS ? FIRST.length : FIRST.indexOf(room);
 }
 
-/** `test/a/b/c.test.ts` is of `a`, and `test/c.test.ts` of `test`. */
-function folderOf(file: string): string {
-  const [root = "", folder] = path.posix.dirname(file).split("/");
-  return folder ?? root;
+/** `test/a/b/c.test.ts` is of `a`. */
+function roomOf(file: string): string {
+  const [, folder = ""] = path.posix.dirname(file).split("/");
+  return FIRST.includes(folder) ? folder : OTHERS;
 }
 
-/** As evenly as it can be. */
+/** As evenly as possible. */
 function divided(folder: string, files: readonly string[], most: number): Group[] {
   const count = Math.ceil(files.length / most);
   return Array.from({ length: count }, (_, index) => ({
@@ -48,12 +49,12 @@ function divided(folder: string, files: readonly string[], most: number): Group[
   }));
 }
 
-/** Time in which a process ends by itself when its tests are over, ms. */
+/** Time for a process to end by itself after its tests, ms. */
 const LEFT_OPEN_MS = 30_000;
 
 const FOLLOW = pathToFileURL(path.join(import.meta.dirname, "follow-tests.ts")).href;
 
-/** The text of a module that runs the files: each is a test of that name, with those of the file in it. */
+/** The text of a module that runs the files: each is a test of that name, containing the file's own. */
 export function entryOf({ files }: Group, root: string, timeoutMs: number): string {
   const pairs = files.map((file) => [file, pathToFileURL(path.join(root, file)).href]);
   return `await import(${JSON.stringify(FOLLOW)});

@@ -7,10 +7,7 @@ import { createTestDatabase } from "./database.ts";
 import { type Home, openHome } from "./e2e.ts";
 import { connectionUrl } from "./weir.ts";
 
-/**
- * A folder in which the program runs, with the store of its database, until the tests of the file are over. Nothing answers as
- * its model.
- */
+/** A folder for the program, with the store of its database, until the file's tests end. It has no model server. */
 export async function openHomeWithStore(
   options: DatabaseOptions = {},
 ): Promise<{ readonly open: OpenStore; readonly home: Home }> {

@@ -1,4 +1,4 @@
-/** Code in a process of its own, of which a test sees, or decides, what it loads. */
+/** Code in its own process, whose imports a test observes or changes. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
 /**
- * Runs a module at the root of the checkout; whatever it has begun ends with its last line.
- * @param resolve body of a hook (`specifier`, `context`, `next`) through which each import goes that is made by then
- * @returns what it prints
+ * Runs a module at the root of the checkout; all that it has started ends with its last line.
+ * @param resolve body of a hook (`specifier`, `context`, `next`) for each import from then on
+ * @returns its output
  */
 export async function runHooked(code: string, resolve: string): Promise<string> {
   const hooked = `
@@ -22,7 +22,7 @@ export async function runHooked(code: string, resolve: string): Promise<string> 
   return stdout.trim();
 }
 
-/** The URLs of all that a module loads, itself and by what it imports, that match. */
+/** The matching URLs of all modules that a module loads, also indirectly. */
 export async function loadedBy(code: string, watched: RegExp): Promise<string[]> {
   const resolve = `const found = next(specifier, context);
       if (${String(watched)}.test(found.url)) seen.push(found.url);

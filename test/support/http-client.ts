@@ -11,7 +11,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** One request, with whatever headers; fetch would not send each of them. */
+/** One request with any headers; fetch would not send all of them. */
 export async function ask(
   url: string,
   options: {
@@ -39,7 +39,7 @@ export interface HttpFace {
   get(path: string): Promise<HttpAnswer>;
 }
 
-/** Where a daemon says that it listens, as soon as it does. */
+/** The address at which a daemon reports that it listens, as soon as it does. */
 export async function httpFace(daemon: TestProcess, home: Home, configured?: string): Promise<HttpFace> {
   const line = await daemon.errorLine('"http_listens"');
   const url = /"where":"(?<url>[^"]+)"/.exec(line)?.groups?.["url"] ?? "";

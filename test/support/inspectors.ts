@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { runShared } from "./command-line.ts";
 
 /**
- * Runs commands of Weir, one after the other, as programs beside the daemon.
- * @param env variables that the commands find, beside those of the process
- * @returns what they print; of one that ends with an error for the operator, its message
+ * Runs commands of Weir, one after another, as programs beside the daemon.
+ * @param env variables besides those of the process
+ * @returns their output; for an operator's error, its message
  */
 export async function inspect(
   cwd: string,
@@ -15,7 +15,7 @@ export async function inspect(
   for (const words of commands) {
     const ended = await runShared({ words, cwd, env: { ...process.env, ...env } });
     assert.ok(ended !== null, `"${words.join(" ")}" shares a process`);
-    // An error that nobody foresaw comes with its stack.
+    // An unexpected error has a stack.
     assert.doesNotMatch(ended.stderr, /^ +at /m);
     printed.stdout += ended.out.map((line) => `${line}\n`).join("");
     if (ended.stderr !== "") printed.stderr += `${ended.stderr}\n`;

@@ -6,7 +6,7 @@ import type { Server } from "node:net";
 /** A server on a free port of 127.0.0.1. Disposing ends the connections of an HTTP server, and resolves when the port is free. */
 export interface Listening extends AsyncDisposable {
   readonly port: number;
-  /** Of an HTTP server: `http://127.0.0.1:PORT`. */
+  /** An HTTP server's: `http://127.0.0.1:PORT`. */
   readonly url: string;
 }
 

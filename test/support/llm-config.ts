@@ -1,6 +1,6 @@
 import type { LlmConfig, ModelConfig } from "../../src/config/config.ts";
 
-/** `[llm]` of a test: no server, and nothing said of models. */
+/** `[llm]` of a test: no server, and no model settings. */
 export function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
   return {
     baseUrl: null,
@@ -16,7 +16,7 @@ export function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
   };
 }
 
-/** One of `[models."NAME"]`, of which nothing else is said. */
+/** A table of `[models."NAME"]`, otherwise with defaults. */
 export function modelSaid(overrides: Partial<ModelConfig>): ModelConfig {
   return {
     name: "small",

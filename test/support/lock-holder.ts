@@ -1,4 +1,4 @@
-/** Run by a test: takes the lock of the data folder that it is given, says so, and keeps it until its input ends. */
+/** Run by a test: takes the lock of the given data folder, reports that, and keeps it until its input ends. */
 import { once } from "node:events";
 import { errorMessage } from "../../src/core/errors.ts";
 import { acquireDataLock } from "../../src/store/database/data-lock.ts";

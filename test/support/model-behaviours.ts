@@ -1,4 +1,4 @@
-/** What a scripted model server can do with a request: see {@link startModelServer}. */
+/** Behaviours of a scripted model server: see {@link startModelServer}. */
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -55,14 +55,14 @@ export function heldText(beginning: string, gate: Promise<unknown>, rest: string
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: unknown;
-  /** Left out: an id is made up. Null: the server sends none. */
+  /** Left out: a made-up id. Null: the server sends none. */
   readonly id?: string | null;
 }
 
 /**
- * Streams tool calls. `indexed`: as OpenAI does, arguments split over chunks and interleaved. `no_index`: without
- * `index`, each call in one chunk. `shared_index`: every call has index 0, only the ids differ. `shared_no_id`:
- * index 0 and no ids, a new name starts a new call.
+ * Streams tool calls. `indexed`: like OpenAI, arguments split over chunks and interleaved. `no_index`: without `index`,
+ * each call in one chunk. `shared_index`: every call has index 0, only the ids differ. `shared_no_id`: index 0 and no
+ * ids, a new name starts a new call.
  */
 export function toolCalls(
   calls: readonly ScriptedCall[],
@@ -145,7 +145,7 @@ export function cutStream(answer: string): Behaviour {
   };
 }
 
-/** Streams a text (none: not even the headers), then nothing more, with the connection open. */
+/** Streams a text (without one, not even the headers), then stalls with the connection open. */
 export function stalledStream(answer?: string): Behaviour {
   return async (exchange) => {
     if (answer === undefined) return;
@@ -173,7 +173,7 @@ export function resetMidStream(answer: string): Behaviour {
   };
 }
 
-/** Streams text round bytes that are not UTF-8. */
+/** Streams text around bytes that are not UTF-8. */
 export function invalidUtf8(before: string, after: string): Behaviour {
   return async (exchange) => {
     await openStream(exchange);
@@ -185,7 +185,7 @@ export function invalidUtf8(before: string, after: string): Behaviour {
   };
 }
 
-/** Repeats a piece until the client goes away. */
+/** Repeats a piece until the client disconnects. */
 export function endlessRepetition(piece: string, delayMs = 0): Behaviour {
   return async (exchange) => {
     await openStream(exchange);
@@ -196,7 +196,7 @@ export function endlessRepetition(piece: string, delayMs = 0): Behaviour {
   };
 }
 
-/** Sends the same raw bytes of an event stream, as fast as they are taken, up to so many times or until the client goes away. */
+/** Sends the same raw bytes of an event stream at full speed, up to a number of times or until the client disconnects. */
 export function flood(piece: string, times: number): Behaviour {
   return async (exchange) => {
     await openStream(exchange);
@@ -209,7 +209,7 @@ export function flood(piece: string, times: number): Behaviour {
   };
 }
 
-/** Streams a text, then an error object inside the stream (as OpenRouter and vLLM do). */
+/** Streams a text, then an error object inside the stream (like OpenRouter and vLLM). */
 export function streamError(error: unknown, answer = ""): Behaviour {
   return async (exchange) => {
     await openStream(exchange);

@@ -1,4 +1,4 @@
-/** Asking a model in tests: a request with defaults, and a record of everything that the call told. */
+/** Asks a model in tests: a request with defaults, and a record of all callbacks of the call. */
 import type { ModelMessage } from "../../src/core/context.ts";
 import {
   ModelError,
@@ -27,17 +27,17 @@ export function modelRequest(overrides: Partial<ModelRequest> = {}): ModelReques
 }
 
 export interface Asked {
-  /** Undefined where the call failed. */
+  /** Undefined: the call failed. */
   readonly answer: ModelAnswer | undefined;
   readonly failure: ModelError | undefined;
-  /** What a person would see: the pieces since the last restart. */
+  /** The text that a person would see: the pieces since the last restart. */
   readonly shown: string;
   readonly pieces: readonly string[];
   readonly restarts: number;
   readonly records: readonly ModelCallRecord[];
 }
 
-/** Asks and settles; throws only what is no {@link ModelError}. */
+/** Asks and settles; throws only errors other than {@link ModelError}. */
 export async function ask(
   model: Model,
   overrides: Partial<ModelRequest> = {},
@@ -69,7 +69,7 @@ export async function ask(
   return { answer, failure, shown, pieces, restarts, records };
 }
 
-/** What a person said, as the context renders it. */
+/** A person's line, as the context renders it. */
 export function said(time: string, author: string, text: string): ModelMessage {
   return { role: "user", text: `[2026-11-21 ${time}] ${author}: ${text}` };
 }

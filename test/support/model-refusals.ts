@@ -1,4 +1,4 @@
-/** How servers say that a request is larger than the model's window, each in its own words. */
+/** Refusals of requests that exceed the model's window, in the wording of several servers. */
 import { status } from "./model-behaviours.ts";
 import type { Behaviour } from "./model-server.ts";
 
@@ -13,7 +13,7 @@ export type RefusalDialect =
   | "mistral"
   | "sglang";
 
-/** Answers 400 as that server does. @param window tokens; Ollama alone does not tell it */
+/** Answers 400 in that server's wording. @param window tokens; only Ollama does not state it */
 export function contextLengthError(dialect: RefusalDialect, window = 4096): Behaviour {
   return status(400, BODIES[dialect](window, window + 1000));
 }

@@ -1,6 +1,6 @@
 /**
- * An OpenAI-compatible model server on loopback for tests: real HTTP, scripted behaviour, a journal of what
- * came in. It runs inside the test's process.
+ * An OpenAI-compatible model server on loopback for tests: real HTTP, scripted behaviour, a journal of requests. It
+ * runs inside the test's process.
  *
  *     await using server = await startModelServer();
  *     server.reply(text("hello"), rateLimited(1), cutStream("half of"));
@@ -14,7 +14,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { z } from "zod";
 
-/** A message with pictures, as text: each of them is `<image>`. */
+/** A message with pictures as text, each as `<image>`. */
 const contentParts = z
   .array(
     z.discriminatedUnion("type", [
@@ -27,7 +27,7 @@ const contentParts = z
   )
   .transform((parts) => parts.map((part) => (part.type === "text" ? part.text : "<image>")).join(""));
 
-/** The body of `POST /chat/completions`, as far as tests look at it; another shape is the client's error. */
+/** The body of `POST /chat/completions`, reduced to what tests read; another shape is the client's error. */
 const chatRequest = z.looseObject({
   model: z.string(),
   messages: z.array(
@@ -65,7 +65,7 @@ const embeddingRequest = z.looseObject({
 
 export type EmbeddingRequest = z.infer<typeof embeddingRequest>;
 
-/** What is answered to `POST /embeddings`: vectors, or a status that refuses. */
+/** The answer to `POST /embeddings`: vectors, or a status that refuses. */
 export type EmbeddingAnswer =
   | readonly (readonly number[])[]
   | { readonly status: number; readonly message: string };
@@ -78,7 +78,7 @@ export interface RecordedRequest {
   /** The bytes of the body. */
   readonly raw: string;
   readonly headers: IncomingMessage["headers"];
-  /** `performance.now()` when the whole body was here. */
+  /** `performance.now()` when the whole body had arrived. */
   readonly at: number;
   /** `aborted`: the client closed the connection before the answer was complete. */
   outcome: Outcome;
@@ -86,19 +86,18 @@ export interface RecordedRequest {
   readonly done: Promise<Outcome>;
 }
 
-/** What a behaviour may use. */
 export interface Exchange {
   readonly request: RecordedRequest;
   readonly body: ChatRequest;
   readonly response: ServerResponse;
-  /** Aborted when the client went away or the server is stopped: every wait ends then. */
+  /** Aborted when the client disconnects or the server stops, which ends every wait. */
   readonly signal: AbortSignal;
 }
 
-/** What the server does with one request. It may end without ending the response: a stall. */
+/** The server's reaction to one request. It may end without ending the response: a stall. */
 export type Behaviour = (exchange: Exchange) => Promise<void> | void;
 
-/** One row of `GET /models`: an id, and whatever else a server tells. */
+/** One row of `GET /models`: an id, and any other fields. */
 export interface ListedModel {
   readonly id: string;
   readonly [field: string]: unknown;
@@ -107,32 +106,32 @@ export interface ListedModel {
 export interface ModelServer extends AsyncDisposable {
   /** The base URL for the client: `http://127.0.0.1:PORT/v1`. */
   readonly url: string;
-  /** The same without `/v1`, where Ollama's own API would be. */
+  /** The same without `/v1`, as for Ollama's own API. */
   readonly origin: string;
   readonly port: number;
   /** Every `POST /chat/completions`, oldest first. */
   readonly requests: readonly RecordedRequest[];
-  /** Every other request, as `GET /v1/models`. */
+  /** Every other request, such as `GET /v1/models`. */
   readonly otherRequests: readonly string[];
-  /** What `GET /models` lists; empty or undefined: 404. */
+  /** The rows of `GET /models`; empty or undefined: 404. */
   models: readonly ListedModel[] | undefined;
-  /** JSON by method and path for all other requests, as `{ "GET /api/tags": { models: [] } }`. */
+  /** JSON by method and path for all other requests: `{ "GET /api/tags": { models: [] } }`. */
   readonly routes: Record<string, unknown>;
   /** Every `POST /embeddings`, oldest first. */
   readonly embedded: readonly EmbeddingRequest[];
   /** Answers `POST /embeddings`; undefined: 404. */
   embed: ((request: EmbeddingRequest) => EmbeddingAnswer | Promise<EmbeddingAnswer>) | undefined;
-  /** What it tells of what texts come to, each; undefined: nothing. */
+  /** Reported tokens of each text; undefined: none. */
   tokensOfText: unknown;
   /** Queues behaviours: each serves one request. */
   reply(...behaviours: readonly Behaviour[]): void;
-  /** Answers every request for which nothing is queued. */
+  /** Answers every request without a queued behaviour. */
   respond(handler: (request: ChatRequest, index: number) => Behaviour): void;
-  /** Resolves when `count` requests have come in. */
+  /** Resolves when `count` requests have arrived. */
   received(count: number): Promise<void>;
-  /** Empties `requests`: what runs for hours would keep them all. */
+  /** Empties `requests`, which would grow over hours. */
   forget(): void;
-  /** Listens no more, and ends its connections: whoever asks is refused one. */
+  /** Stops listening, and ends its connections: new ones are refused. */
   leave(): Promise<void>;
   /** Listens again, at the same address. */
   comeBack(): Promise<void>;
@@ -256,7 +255,7 @@ class ServerState {
       done: done.promise,
     };
     response.on("close", () => {
-      // A behaviour that resets the socket itself has marked the request before.
+      // A behaviour that resets the socket itself has set the outcome before.
       if (recorded.outcome === "open") recorded.outcome = response.writableFinished ? "answered" : "aborted";
       done.resolve(recorded.outcome);
       gone.abort();
@@ -303,7 +302,7 @@ class ServerState {
   }
 }
 
-/** A 400 is not retried: a test that forgot to script an answer fails at once and says so. */
+/** A 400 is not retried: a test without a scripted answer fails at once and reports that. */
 const unscripted: Behaviour = ({ response }) => {
   refuse(response, "The test scripted no reply for this request.");
 };

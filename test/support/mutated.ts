@@ -7,7 +7,7 @@ const DEEP: Json = JSON.parse(`${"[".repeat(500)}${"]".repeat(500)}`);
 const SCALARS: readonly Json[] = [null, 0, -1, 1e308, true, "", "not what it was", HUGE];
 const WRONG = [...SCALARS, DEEP, [], {}, [null], [[{}]], { toString: 1, id: {} }, { length: 3 }];
 
-/** A value of a wire, with one to three things in it taken away or of another kind. */
+/** A wire value with one to three parts removed or replaced by another kind. */
 export function mutated(random: Random, value: Json): Json {
   const box: { value: Json } = { value: structuredClone(value) };
   for (let changes = random.int(1, 3); changes > 0; changes--) {

@@ -21,13 +21,15 @@ begin
   end loop;
 end $$;`;
 
-/** A newer Weir than this one. */
 export interface NextVersion extends AsyncDisposable {
   /** Its `src/main.ts`. */
   readonly main: string;
 }
 
-/** A copy of this checkout with one more migration, which changes what statements return that this one prepares on its connections. */
+/**
+ * A copy of this checkout with one more migration, which changes the results of statements that this version prepares
+ * on its connections.
+ */
 export async function makeNextVersion(): Promise<NextVersion> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-next-"));
   for (const part of ["src", "prompts", "migrations", "package.json"])

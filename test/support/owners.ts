@@ -1,9 +1,9 @@
 import type { Asker } from "../../src/platforms/platform.ts";
 
-/** Who may do everything where `OWNED` stands in the configuration. */
+/** The owner under the configuration `OWNED`. */
 export const OWNER: Asker = { id: "u-own", name: "Olga", roles: [] };
 
-/** The token is none: no Discord is connected to here, and the platform of the test speaks for its channels. */
+/** The token is invalid: Discord is not connected here, and the test's platform serves its channels. */
 export const OWNED = `[platforms.discord]
 token = "env:OPENAI_BASE_URL"
 owners = ["u-own"]`;

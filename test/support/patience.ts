@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 
-/** Without a sign of life for so long there is nothing to wait for, ms. */
+/** A wait without a sign of life for this long is given up, ms. */
 const SILENT_MS = 60_000;
-/** Whatever happens meanwhile, ms. */
+/** Longest wait in all, ms. */
 const LONGEST_MS = 300_000;
 
 /**
- * Bounds a wait by progress and not by the clock: what a busy machine does slowly is waited for as long as it gets on, and what
- * never comes is given up.
+ * Bounds a wait by progress, not by the clock: slow work on a busy machine is waited for while it progresses, and a
+ * wait without progress is given up.
  */
 export class Patience {
   readonly #signOfLife: () => number;
@@ -18,14 +18,14 @@ export class Patience {
   #last: number;
   #lastAt = this.#beganAt;
 
-  /** @param signOfLife another number as long as what is waited for gets on; left out: nothing tells */
+  /** @param signOfLife a number that changes with progress; left out: unknown */
   constructor(signOfLife: () => number = () => 0, silentMs = SILENT_MS) {
     this.#signOfLife = signOfLife;
     this.#silentMs = silentMs;
     this.#last = signOfLife();
   }
 
-  /** Why waiting longer is of no use; null: go on. Ask it at each look. */
+  /** Why to stop waiting; null: continue. Call it at each check. */
   whyOver(): string | null {
     const now = performance.now();
     const sign = this.#signOfLife();
@@ -39,13 +39,13 @@ export class Patience {
   }
 }
 
-/** Processor time that counts as a sign of life, in the kernel's hundredths of a second: what is idle uses less in a minute. */
+/** Processor time that counts as a sign of life, in the kernel's hundredths of a second: an idle process uses less in a minute. */
 const BUSY_TICKS = 50;
 
-/** A number that changes while a process and the children that it has waited for do work; 0 where the system does not tell. */
+/** A number that changes while a process and its awaited children work; 0 if the system does not provide it. */
 export function workOf(pid: number): number {
   try {
-    // Behind the name, which may have spaces: state, ppid, …, utime, stime, cutime, cstime.
+    // After the name, which may have spaces: state, ppid, …, utime, stime, cutime, cstime.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -58,7 +58,7 @@ export function workOf(pid: number): number {
 
 const LOOK_EVERY_MS = 50;
 
-/** Looks at something until there is none of it any more, for as long as it changes. */
+/** Waits until nothing is left, as long as the rest changes. */
 export async function untilNone<Left>(look: () => Promise<Left | null>): Promise<void> {
   let changes = 0;
   const patience = new Patience(() => changes);
@@ -72,10 +72,10 @@ export async function untilNone<Left>(look: () => Promise<Left | null>): Promise
   }
 }
 
-/** Between two looks, ms: more the longer it takes, as a look may be a statement or a process, and others are at work meanwhile. */
+/** Delay between two checks, ms: it grows with the wait, since a check may be a statement or a process, and other work goes on. */
 const LOOKS = { fromMs: 5, toMs: 25, ofWaited: 0.05 };
 
-/** Looks until there is what is waited for. @throws Error if that is not to be expected any more */
+/** Polls until the condition holds. @throws Error if that can no longer be expected */
 export async function until(
   what: string,
   look: () => boolean | Promise<boolean>,

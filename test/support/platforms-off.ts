@@ -1,5 +1,5 @@
 import type { PlatformsConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 
-/** Each platform that there is, switched off: what a configuration without any token says. */
+/** All platforms switched off: the configuration without any token. */
 export const PLATFORMS_OFF: PlatformsConfig = loadConfig({ cwd: import.meta.dirname, env: {} }).platforms;

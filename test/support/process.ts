@@ -19,7 +19,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** It is looked at as often for signs of life, ms. */
+/** Interval of checks for signs of life, ms. */
 const LOOK_MS = 500;
 
 /** A real process, read line by line. Disposing kills it if it still runs. */
@@ -48,7 +48,7 @@ export class TestProcess implements AsyncDisposable {
     this.#child = child;
     this.#command = args.join(" ");
     this.pid = child.pid ?? 0;
-    // A process that was killed reads no more: what is then still written to it is lost on purpose.
+    // A killed process reads no more: later input is intentionally lost.
     child.stdin.on("error", () => undefined);
     this.#collect(child.stdout, this.out);
     this.#collect(child.stderr, this.err);
@@ -71,7 +71,7 @@ export class TestProcess implements AsyncDisposable {
     this.#child.stdin?.write(text);
   }
 
-  /** The test's process may end before it does, which ends its input. */
+  /** Lets the test's process end first, which ends this one's input. */
   unref(): void {
     this.#child.unref();
     const { stdin, stdout, stderr } = this.#child;
@@ -82,7 +82,7 @@ export class TestProcess implements AsyncDisposable {
     this.#child.stdin?.end();
   }
 
-  /** Reads no more of its standard output, as `head` does. */
+  /** Stops reading its standard output, like `head`. */
   closeOutput(): void {
     this.#child.stdout?.destroy();
   }
@@ -104,19 +104,19 @@ export class TestProcess implements AsyncDisposable {
     return this.ended;
   }
 
-  /** Resolves with the first line of the standard output, past or to come, that has this in it. */
+  /** Resolves with the first line of the standard output, past or future, that contains this. */
   async line(wanted: string): Promise<string> {
     return this.until(`a line with "${wanted}"`, () => this.out.find((line) => line.includes(wanted)));
   }
 
-  /** Resolves with the first line of the standard error, past or to come, that has this in it. */
+  /** Resolves with the first line of the standard error, past or future, that contains this. */
   async errorLine(wanted: string): Promise<string> {
     return this.until(`an error line with "${wanted}"`, () => this.err.find((line) => line.includes(wanted)));
   }
 
   /**
-   * Resolves with what the look returns, once that is truthy; it looks again whenever a line came.
-   * @throws Error with the process's words, where it ends before that, or neither says anything nor works any more
+   * Resolves with the function's result once it is truthy; it is called again after each line.
+   * @throws Error with the process's output if it ends before, or neither writes nor works any more
    */
   async until<Found>(what: string, look: () => Found | undefined | false): Promise<Found> {
     const patience = new Patience(() => this.out.length + this.err.length + workOf(this.pid));
@@ -130,7 +130,7 @@ export class TestProcess implements AsyncDisposable {
     }
   }
 
-  /** Resolves when it has seen what it was sent, a signal say, and waits for something else. */
+  /** Resolves when it has handled its input, such as a signal, and waits for something else. */
   async untilIdle(): Promise<void> {
     await delay(LOOK_MS);
     while (!this.isOver && isAtWork(this.pid)) await delay(LOOK_MS);
@@ -169,7 +169,7 @@ export class TestProcess implements AsyncDisposable {
   }
 }
 
-/** Whether its main thread runs, or would if there were a free processor; false where the system does not tell. */
+/** Whether its main thread runs or is ready to run; false if the system does not provide it. */
 function isAtWork(pid: number): boolean {
   try {
     return /^\d+ \(.*\) R /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -13,7 +13,7 @@ import {
 
 const MINUTE = 60_000;
 
-/** A part of about so many tokens. */
+/** A part of about this many tokens. */
 function part(name: string, tokens: number, mark: string | null = null, role = "user"): PromptPart {
   return { role, text: name.repeat(Math.ceil((tokens * 4) / name.length)).slice(0, tokens * 4), mark };
 }

@@ -2,31 +2,35 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 
 /**
- * How providers count what their caches save: models of them, as data, for servers of tests and for `bench -- cost`. A token is four bytes. Sources, read
- * in November 2026: OpenAI's guide to prompt caching and the types of its client 7.55; Anthropic's guide to prompt caching; DeepSeek's and vLLM's.
+ * How providers bill cached tokens: models of them, as data, for test servers and for `bench -- cost`. A token is four
+ * bytes. Sources, read in November 2026: OpenAI's guide to prompt caching and the types of its client 7.55; Anthropic's
+ * guide to prompt caching; DeepSeek's and vLLM's.
  */
 export interface CacheSpecies {
   /**
-   * `prefix`: any common beginning is found, in steps. `breakpoints`: only what ended at a mark, at a mark of this request. `blocks`: the same, and looked for some
-   * blocks before each mark.
+   * `prefix`: any common beginning is found, in steps. `breakpoints`: only an entry that ends at a mark, at a mark of
+   * this request. `blocks`: the same, also some blocks before each mark.
    */
   readonly kind: "prefix" | "breakpoints" | "blocks";
-  /** Tokens; a shorter beginning is cached nowhere. */
+  /** Fewest cached tokens. */
   readonly least: number;
-  /** Of `prefix`: what is found is a multiple of so many tokens. */
+  /** For `prefix`: found tokens are a multiple of this. */
   readonly step?: number;
-  /** Marks that a request may write: of more, `breakpoints` writes the latest, and `blocks` refuses the request. */
+  /** Marks that a request may write: with more, `breakpoints` writes the latest, and `blocks` refuses the request. */
   readonly most?: number;
-  /** Of `breakpoints`: marks of a request that are looked at, the latest; of `blocks`: blocks that are looked at before each mark. */
+  /**
+   * For `breakpoints`: the number of latest marks of a request that are searched; for `blocks`: the blocks that are
+   * searched before each mark.
+   */
   readonly lookedAt?: number;
-  /** By what a mark asks for; "" where it asks for nothing. */
+  /** By the mark's value; "": none. */
   readonly lives: Readonly<Record<string, CacheTerms>>;
 }
 
 export interface CacheTerms {
   /** ms since an entry's last use. */
   readonly ms: number;
-  /** Of the price of a token that is in no cache. */
+  /** Cost relative to an uncached token. */
   readonly write: number;
 }
 
@@ -57,24 +61,24 @@ export const BLOCK_CACHE: CacheSpecies = {
   },
 };
 
-/** What a token costs that is read from a cache. */
+/** Cost of a token read from a cache. */
 export const READ_PRICE = 0.1;
 
-/** One part of a prompt, in the order in which a template writes them. */
+/** One part of a prompt, in a template's order. */
 export interface PromptPart {
-  /** Whose it is: `tools` or the message's role. */
+  /** `tools`, or the message's role. */
   readonly role: string;
   readonly text: string;
-  /** What its mark asks for (""; a `ttl`); null: it has none. */
+  /** The mark's value (""; a `ttl`); null: no mark. */
   readonly mark: string | null;
 }
 
-/** How a request was billed, tokens. Their sum is the whole prompt. */
+/** A request's billing, in tokens. Their sum is the whole prompt. */
 export interface CacheUse {
   readonly read: number;
   readonly written: number;
   readonly plain: number;
-  /** What a written token costs. */
+  /** Cost of a written token. */
   readonly write: number;
 }
 
@@ -83,7 +87,7 @@ export function fullPrice({ read, written, plain, write }: CacheUse): number {
   return plain + write * written + READ_PRICE * read;
 }
 
-/** A request that a provider turns away. */
+/** A request that a provider refuses. */
 export class RefusedMarks extends Error {}
 
 interface Entry {
@@ -94,9 +98,9 @@ interface Entry {
 /** The cache of one provider. */
 export class ProviderCache {
   readonly #species: CacheSpecies;
-  /** By the hash of what they hold. */
+  /** By the hash of their content. */
   readonly #entries = new Map<string, Entry>();
-  /** Of `prefix`: what was sent, and until when it is found. */
+  /** For `prefix`: sent prompts, and when they expire. */
   #prompts: { readonly text: Buffer; expiresAt: number }[] = [];
 
   constructor(species: CacheSpecies) {
@@ -105,7 +109,7 @@ export class ProviderCache {
 
   /**
    * @param now ms
-   * @throws RefusedMarks with the provider's words
+   * @throws RefusedMarks with the provider's message
    */
   use(parts: readonly PromptPart[], now: number): CacheUse {
     return this.#species.kind === "prefix" ? this.#usePrefix(parts, now) : this.#useMarks(parts, now);
@@ -144,7 +148,7 @@ export class ProviderCache {
     };
     const hits = looked.filter(({ hash }) => live(hash) !== undefined);
     const read = Math.max(0, ...hits.map((end) => end.tokens));
-    // What is read lives on.
+    // A read prolongs an entry's life.
     for (const { hash } of hits) {
       const entry = live(hash);
       if (entry !== undefined) entry.expiresAt = now + entry.ms;
@@ -162,7 +166,7 @@ export class ProviderCache {
   }
 }
 
-/** Prompts of other conversations, and of long ago, are no beginning of the next one. */
+/** Prompts of other conversations, and old ones, share no beginning with the next. */
 const KEPT_PROMPTS = 6;
 
 function tokens(bytes: number): number {
@@ -200,7 +204,7 @@ function sharedBytes(text: Buffer, before: Buffer): number {
   return same;
 }
 
-/** As a provider marks a request by itself: at its latest message alone. */
+/** As a provider marks a request by itself: only its latest message. */
 export function implicitlyMarked(parts: readonly PromptPart[]): PromptPart[] {
   const last = parts.findLastIndex(({ role }) => role !== "assistant");
   return parts.map((part, index) => ({ ...part, mark: index === last ? "" : null }));

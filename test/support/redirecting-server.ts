@@ -1,20 +1,20 @@
-/** A server that redirects each request, and the one to which it points, which must see nothing. */
+/** A server that redirects each request, and its target, which must receive nothing. */
 import { createServer } from "node:http";
 import { startListening } from "./listening.ts";
 
-/** What `fetch` follows, and what it does not. */
+/** Statuses that `fetch` follows, and others. */
 export const REDIRECTS = [300, 301, 302, 303, 305, 307, 308] as const;
 
 export interface RedirectingServer extends AsyncDisposable {
   readonly origin: string;
-  /** Where it points. */
+  /** The target. */
   readonly elsewhere: string;
-  /** Requests to it, as `POST /v1/embeddings`. */
+  /** Requests to this server, such as `POST /v1/embeddings`. */
   readonly asked: readonly string[];
-  /** Requests to the other. */
+  /** Requests to the target. */
   readonly followed: readonly string[];
   status: number;
-  /** The header `location`; null: none. Default: the path that was asked for, at the other server. */
+  /** The header `location`; null: none. Default: the requested path at the target. */
   location: string | null | undefined;
 }
 

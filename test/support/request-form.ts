@@ -1,8 +1,8 @@
 import type { ModelMessage } from "../../src/core/context.ts";
 
 /**
- * What is wrong with the form of a request, by what strict chat templates check: the system text first and once, then user and assistant
- * in turns, from a user to a user or results. Calls and their results count as a part of the assistant's turn.
+ * The faults of a request's form, by the checks of strict chat templates: the system text first and once, then user and
+ * assistant in turns, from a user to a user or results. Calls and their results are part of the assistant's turn.
  */
 export function formFaults(messages: readonly ModelMessage[]): string[] {
   const wrong: string[] = [];
@@ -28,7 +28,7 @@ export function formFaults(messages: readonly ModelMessage[]): string[] {
   return wrong;
 }
 
-/** The texts as a chat template would write them: what a cache by prefix compares. */
+/** The texts as a chat template would write them, which a prefix cache compares. */
 export function templateText(messages: readonly ModelMessage[]): string {
   return messages
     .map((message) => {

@@ -1,13 +1,13 @@
 import type { OpenStore } from "../store/open-store.ts";
 import { until } from "./patience.ts";
 
-/** Holds back statements of a daemon from outside of it, as if its server were slow just there. */
+/** Holds back a daemon's statements from outside, like a server that is slow at this place. */
 export interface RowGate extends AsyncDisposable {
   /** Resolves once a statement waits there. */
   reached(): Promise<void>;
-  /** Lets it go on. */
+  /** Lets it continue. */
   open(): Promise<void>;
-  /** Ends what waits, as its server does once it has noticed that the daemon is gone, and lets all others by. */
+  /** Ends the waiting statement, like a server that has noticed the daemon's end, and lets all others pass. */
   cut(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function gateRows(outside: OpenStore, on: string, when: string): Pr
       ),
     open,
     async cut() {
-      // Also those behind the rows of whoever waits at the gate: they would come next.
+      // Also statements that wait for its rows, which would come next.
       await outside.sql(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );

@@ -1,4 +1,4 @@
-/** `npm run test:all`: all test files, or those that match the patterns it is given, in as few processes as `groups.ts` says. */
+/** `npm run test:all`: runs all test files, or those that match the given patterns, in the processes of `groups.ts`. */
 import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,7 +9,10 @@ import { spec } from "node:test/reporters";
 import { entryOf, groupsOf } from "./groups.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-/** A test leaves its processor idle while it waits for its database, its model server, a deadline: there are two of them at least. */
+/**
+ * A test leaves its processor idle while it waits for its database, its model server or a deadline, so at least two run
+ * at once.
+ */
 const AT_ONCE = 4;
 const FILE_TIMEOUT_MS = 600_000;
 const GROUP_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
@@ -21,7 +24,7 @@ if (files.length === 0) throw new Error(`No test file matches ${patterns.join(" 
 
 const folder = mkdtempSync(path.join(tmpdir(), "weir-groups-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// Ends the processes of the tests as well; a second signal ends this one alone.
+// Ends the tests' processes as well; a second signal ends only this one.
 const stopped = new AbortController();
 for (const [signal, code] of [
   ["SIGINT", 130],

@@ -1,6 +1,6 @@
 import type { ShardHomes, ShardListener } from "../../src/platforms/shared/shard-homes.ts";
 
-/** Hands shards out as a test says. */
+/** Assigns shards as a test says. */
 export class ScriptedShards implements ShardHomes {
   #listener: ShardListener | null = null;
   #count = 0;
@@ -20,7 +20,7 @@ export class ScriptedShards implements ShardHomes {
   }
 
   async leave(): Promise<void> {
-    // The test says who has what.
+    // The test assigns the shards.
   }
 
   gain(...shards: number[]): void {

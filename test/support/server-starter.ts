@@ -1,4 +1,4 @@
-/** Run by a test: starts the embedded server of the data folder that it is given, says so, and waits to be killed. */
+/** Run by a test: starts the embedded server of the given data folder, reports that, and waits to be killed. */
 import { once } from "node:events";
 import { pino } from "pino";
 import { startEmbeddedPostgres } from "../../src/store/database/embedded/embedded-postgres.ts";

@@ -92,7 +92,7 @@ export interface SubagentRow {
   readonly [column: string]: unknown;
   readonly state: string;
   readonly told: string | null;
-  readonly closed_at: Date | null;
+  readonly closedAt: Date | null;
 }
 
 /** The rows of a room's subagents, by number. */
@@ -106,7 +106,7 @@ export async function rowsOf({ sql }: Pick<OpenStore, "sql">, room: string): Pro
 /** Waits until the agent of a room knows how all of its subagents ended. */
 export async function untilClosed(store: Pick<OpenStore, "sql">, room: string): Promise<SubagentRow[]> {
   await until(`end of the subagents of ${room}`, async () =>
-    (await rowsOf(store, room)).every((row) => row.closed_at !== null),
+    (await rowsOf(store, room)).every((row) => row.closedAt !== null),
   );
   return rowsOf(store, room);
 }

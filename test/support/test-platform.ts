@@ -9,36 +9,36 @@ import {
 } from "../../src/platforms/platform.ts";
 import { Patience, workOf } from "./patience.ts";
 
-/** Between two looks at whether waiting is of use, ms. */
+/** Interval of checks whether a wait is still of use, ms. */
 const LOOK_EVERY_MS = 500;
 
-/** One call that Weir made. */
+/** One call by Weir. */
 export interface SentCall {
   readonly operation: "send" | "edit";
   readonly messageId: string;
   readonly message: OutboundMessage;
 }
 
-/** A platform in the test's own process: it keeps what it is told, takes idempotency keys, and fails when told to. */
+/** A platform in the test's own process: it keeps all calls, takes idempotency keys, and fails on request. */
 export class TestPlatform implements Platform {
   readonly name = "test";
   readonly capabilities: PlatformCapabilities;
   readonly calls: SentCall[] = [];
-  /** Message id → what it shows now. */
+  /** Message id → its present content. */
   readonly shown = new Map<string, OutboundMessage>();
-  /** Asked before each call; what it throws, the call throws. */
+  /** Called before each call, which throws its errors. */
   fail: (operation: "send" | "edit", message: OutboundMessage) => void = () => undefined;
   /** `message id emoji`. */
   readonly reactions: string[] = [];
-  /** Delete it, and the platform has no reactions. */
+  /** Delete it for a platform without reactions. */
   react?: NonNullable<Platform["react"]> = async (_, messageId, emoji) => {
     this.reactions.push(`${messageId} ${emoji}`);
   };
-  /** Messages that were taken back. */
+  /** Deleted messages. */
   readonly removed: string[] = [];
-  /** Asked before each message is taken back; what it throws, `remove` throws. */
+  /** Called before each deletion; `remove` throws its errors. */
   failRemoval: () => void = () => undefined;
-  /** Signs that an answer is being made. */
+  /** Typing indicators. */
   readonly signs: boolean[] = [];
   readonly #keys = new Map<string, string>();
   readonly #deleted = new Set<string>();
@@ -60,7 +60,7 @@ export class TestPlatform implements Platform {
   }
 
   async start(): Promise<void> {
-    // Tests hand their events to the inbox themselves.
+    // Tests pass their events to the inbox themselves.
   }
 
   async stopIntake(): Promise<void> {
@@ -92,7 +92,7 @@ export class TestPlatform implements Platform {
     this.#tell();
   }
 
-  /** A moderator deletes what the bot has said. */
+  /** A moderator deletes a message of the bot's. */
   moderate(messageId: string): void {
     this.#deleted.add(messageId);
     this.shown.delete(messageId);
@@ -103,20 +103,20 @@ export class TestPlatform implements Platform {
     this.signs.push(isWorking);
   }
 
-  /** The texts that a channel shows now, final ones only, in order. */
+  /** The final texts that a channel shows now, in order. */
   texts(channel = "room"): string[] {
     return [...this.shown.values()]
       .filter((message) => message.channel.name === channel && message.final)
       .map(({ text }) => text);
   }
 
-  /** Waits until what is shown fulfils the condition. @throws Error with what is shown, if it is not to be expected any more */
+  /** Waits until the shown texts meet the condition. @throws Error with the shown texts, if that can no longer be expected */
   async until(condition: () => boolean): Promise<void> {
     const patience = new Patience(() => this.calls.length + workOf(process.pid));
     while (!condition()) {
       const change = Promise.withResolvers<void>();
       this.#waiting.add(change.resolve);
-      // A timer holds the process: without one the runner would end a test whose daemon has nothing to do.
+      // A timer keeps the process alive: otherwise the runner would end a test whose daemon is idle.
       const look = setTimeout(change.resolve, LOOK_EVERY_MS);
       await change.promise;
       clearTimeout(look);
@@ -130,7 +130,7 @@ export class TestPlatform implements Platform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Holds nothing open.
+    // Nothing to close.
   }
 
   #record(operation: SentCall["operation"], messageId: string, message: OutboundMessage): void {

@@ -9,20 +9,20 @@ import { migrate } from "../../src/store/database/migrate.ts";
 import { Database } from "../../src/store/database/database.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
 
-/** The variable by which test processes learn where the server is: a Connection as JSON. */
+/** The variable with the test server's Connection as JSON. */
 export const CONNECTION_VARIABLE = "WEIR_TEST_CONNECTION";
-/** The variable by which test processes learn where the data folder lies that the first of them made for all, see `openSeed`. */
+/** The variable with the place of the common data folder, see `openSeed`. */
 export const SEED_VARIABLE = "WEIR_TEST_SEED";
-/** Set by whoever wants the tests to run on a server of theirs. */
+/** Set it to run the tests on another server. */
 export const URL_VARIABLE = "WEIR_TEST_DATABASE_URL";
 
-/** As `npm start` has it: half of what a start takes is reading the code, and a test file is a start as a daemon is. */
+/** As for `npm start`: loading the code is half of a start's time, and each test file is a start like a daemon's. */
 export const CODE_CACHE = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "weir-code");
 
-/** The migrated database of which every test file gets a copy. Nobody stays connected to it. */
+/** The migrated database that every test file copies. Nobody stays connected to it. */
 export const TEMPLATE_NAME = "weir";
 
-/** For one run that is soon over; and many test files connect at once. */
+/** For a short run with many concurrent connections. */
 const SETTINGS = {
   fsync: "off",
   synchronous_commit: "off",
@@ -33,9 +33,10 @@ const SETTINGS = {
 };
 
 /**
- * Waits until its standard input ends, which it does when the test run is over however that came about (Ctrl-C and
- * kill -9 included), then ends the daemon and the server of a data folder and removes it. Their files may have been left over,
- * and another program have their numbers by now: the daemon is who has the folder's lock open, the server who was told the folder.
+ * Waits until its standard input ends, at any end of the test run (Ctrl-C and kill -9 included), then ends the daemon
+ * and the server of a data folder and removes it. Their files may be stale, and another program may have their process
+ * ids: so the daemon is the process that has the folder's lock open, and the server is the process with the folder as
+ * its argument.
  */
 const GUARDIAN = `
 cat >/dev/null
@@ -64,24 +65,24 @@ rm -rf "$folder"
 
 export interface TestServer extends AsyncDisposable {
   readonly connection: Connection;
-  /** It goes with the server. */
+  /** Removed with the server. */
   readonly folder: string;
 }
 
 /**
- * Starts the one server of a test run, with its template migrated. Disposing removes every trace of it.
- * @param settings of Postgres; default: those of a run that is soon over
+ * Starts the one server of a test run, with a migrated template. Disposing removes all of it.
+ * @param settings of Postgres; default: for a short run
  */
 export async function startTestServer(
   settings: Readonly<Record<string, string>> = SETTINGS,
 ): Promise<TestServer> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), "weir-test-")));
-  // As root, the server runs as an account that has to come through; its own folders are closed to all others.
+  // As root, the server runs as another account, which needs access; its own folders are closed to all others.
   await chmod(dataDir, 0o711);
   const guardian = startGuardian(dataDir);
   try {
     const log = pino({ level: "warn" });
-    // Never disposed of: the guardian ends it, so that one way of ending is tried by every run.
+    // Never disposed: the guardian ends it, so that every run tests this way of ending.
     const { connection } = await startEmbeddedPostgres({ dataDir, log, settings });
     await using database = new Database(connection, log, { maxConnections: 1 });
     await migrate(database, log);
@@ -92,7 +93,7 @@ export async function startTestServer(
   }
 }
 
-/** Sees to it that nothing of a data folder outlives the test's process. */
+/** Makes sure that nothing of a data folder outlives the test's process. */
 export function startGuardian(dataDir: string): ChildProcess {
   return spawn("/bin/sh", ["-c", GUARDIAN, "sh", dataDir], {
     cwd: "/",
@@ -101,7 +102,7 @@ export function startGuardian(dataDir: string): ChildProcess {
   });
 }
 
-/** Resolves when nothing runs on its data folder any more, and the folder is gone. */
+/** Resolves when no process uses its data folder, and the folder is removed. */
 export async function endGuardian(guardian: ChildProcess): Promise<void> {
   const ended = once(guardian, "exit");
   guardian.stdin?.end();

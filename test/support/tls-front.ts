@@ -5,18 +5,18 @@ import type { Connection } from "../../src/store/database/queryable.ts";
 import type { Identity } from "./certificates.ts";
 import { startListening } from "./listening.ts";
 
-/** What answers before Postgres: it encrypts, refuses to, or is another program. */
+/** The front of a Postgres: it encrypts, refuses to, or is another program. */
 export type Shown =
   | (Identity & { readonly maxVersion?: SecureVersion })
   | "plain"
   | { readonly says: string | Buffer };
 
-/** A server that is reached over the network, with a certificate that changes. */
+/** A server reached over the network, with a changing certificate. */
 export interface TlsFront extends AsyncDisposable {
   readonly port: number;
-  /** How many connections it has had. */
+  /** Number of connections so far. */
   readonly dialled: number;
-  /** From now on; ends all connections. */
+  /** Changes the front, and ends all connections. */
   show(what: Shown): void;
 }
 

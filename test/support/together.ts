@@ -31,14 +31,14 @@ context_window = 16384
 
 export type Who = "main" | "researcher" | "coder";
 
-/** What an agent's model answers; a list is gone through, and its last stays. */
+/** The answers of an agent's model; a list is used in order, and its last element repeats. */
 export type Answers = Partial<Record<Who, (request: ChatRequest) => Behaviour>>;
 
 export interface Together extends AsyncDisposable {
   readonly connection: TestWeirOptions["connection"];
   readonly server: ModelServer;
   start(options?: StartOptions): Promise<TestWeir>;
-  /** How each agent answers from now on; one that is not named says who it is. */
+  /** Sets each agent's answers; by default an agent says its own name. */
   script(answers: Answers): void;
   /** The messages of the requests to an agent's model, oldest first. */
   requests(who: Who): ChatRequest[];
@@ -49,7 +49,7 @@ export interface StartOptions extends Partial<Pick<TestWeirOptions, "config" | "
   readonly binding?: Partial<Binding>;
 }
 
-/** A database, a model server, and any number of daemons one after the other or side by side. */
+/** A database, a model server, and any number of daemons, in sequence or in parallel. */
 export async function openTogether(): Promise<Together> {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await createTestDatabase());
@@ -70,7 +70,7 @@ export async function openTogether(): Promise<Together> {
       startWeir({
         connection: database.connection,
         modelUrl: server.url,
-        // What a test cuts off is waited for no longer than that.
+        // Shortens the wait for work that a test interrupts.
         config: `[daemon]\ndrain_deadline_ms = 200\n${OWNED}\n${config}`,
         binding: { agent: agentId("main"), also: also.map(agentId), ...binding },
         platform: new TestPlatform({ serves: () => true }),
@@ -100,7 +100,7 @@ export function handsOver(
   };
 }
 
-/** Says something in a room of the test's platform, and waits until so many further texts are out. */
+/** Says something in a room of the test's platform, and waits for this many further texts. */
 export async function told(
   weir: TestWeir,
   words: string,
@@ -112,7 +112,7 @@ export async function told(
   return weir.platform.texts(room).slice(before);
 }
 
-/** All that a request shows, as one text. */
+/** The whole content of a request as one text. */
 export function shownIn(request: ChatRequest | undefined): string {
   return piecesIn(request)
     .map(({ role, content }) => `${role}: ${content ?? ""}`)

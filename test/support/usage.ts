@@ -2,14 +2,14 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 
-/** What was typed makes no sense: the text says why. */
+/** The command line is invalid, for the reason in the text. */
 export class UsageError extends Error {}
 
 const HELP: ReadonlySet<string> = new Set(["--help", "-h"]);
 
 /**
- * What `read` makes of the command line. Where that asks how the command is used, the process says so and ends with 0; where `read`
- * makes no sense of it, it says why as well, and ends with 2: before it has begun anything that takes an hour.
+ * Parses the command line by `read`. If it asks for usage, the process prints that and ends with 0; if `read` fails, it
+ * also prints the reason, and ends with 2, before any long work begins.
  *
  * @param usage the lines of the command's forms
  * @param read throws a TypeError of `parseArgs`, or a {@link UsageError}
@@ -28,7 +28,7 @@ export function readUsage<Options>(usage: string, read: () => Options): Options 
   }
 }
 
-/** @throws UsageError if it is no whole number of at least `least` */
+/** @throws UsageError unless it is a whole number of at least `least` */
 export function wholeNumber(option: string, text: string, least: number): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
@@ -41,7 +41,7 @@ export function existingFolder(option: string, folder: string): string {
   throw new UsageError(`--${option}: there is no folder "${folder}".`);
 }
 
-/** @throws UsageError if it is a folder, or would stand in one that there is not */
+/** @throws UsageError if it is a folder, or its folder does not exist */
 export function writableFile(option: string, file: string): string {
   existingFolder(option, path.dirname(file));
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return file;

@@ -21,52 +21,51 @@ export interface TestWeirOptions {
   readonly modelUrl: string;
   /** The key for it; default: none. */
   readonly apiKey?: string;
-  /** What time it is in the conversations; default: the wall clock. */
+  /** The time in the conversations; default: the wall clock. */
   readonly now?: () => Date;
-  /** Text of config.toml. */
   readonly config?: string;
   /** More variables of the environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder with the agents' folders; default: there is none. */
+  /** The folder with the agents' folders; default: none. */
   readonly agentsDir?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
-  /** Told each line of the log, from `warn` on. */
+  /** Called with each line of the log, from `warn` on. */
   readonly onLog?: (line: string) => void;
-  /** What of the binding is not as by default. */
+  /** Changes to the default binding. */
   readonly binding?: Partial<Binding>;
-  /** Who answers where; default: the first agent everywhere, by `binding`. */
+  /** The bindings; default: the first agent everywhere, by `binding`. */
   readonly bindingsOf?: (config: Config) => readonly Binding[];
   /** Default: this daemon is home of all channels. */
   readonly cluster?: Cluster;
-  /** Parts of the compactors that a test sets: waits, the circuit breaker. */
+  /** Changes to the compactors: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
-  /** As for `DaemonOptions`. Default: so long that nothing comes late, however busy the machine is. */
+  /** As for `DaemonOptions`. Default: long enough for a busy machine, so that nothing is late. */
   readonly lookUpWithinMs?: number;
 }
 
-/** The whole daemon over a platform of the test's own; the database and the model server are real. */
+/** The whole daemon on the test's platform, with a real database and a real model server. */
 export interface TestWeir extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly platform: TestPlatform;
   readonly events: WeirEvent[];
-  /** Puts another config.toml in force. */
+  /** Activates another config.toml. */
   reload(config: string): Promise<ReloadAnswer>;
-  /** Says something in the channel `room`; the id is made up where none is given. */
+  /** Says something in the channel `room`, by default under a made-up id. */
   say(text: string, options?: Partial<InboundMessage> & { room?: string }): Promise<Receipt>;
-  /** Resolves with the first event, past or to come, that fulfils the condition. */
+  /** Resolves with the first event, past or future, that meets the condition. */
   event<Type extends WeirEvent["type"]>(
     type: Type,
     condition?: (event: Extract<WeirEvent, { type: Type }>) => boolean,
   ): Promise<Extract<WeirEvent, { type: Type }>>;
 }
 
-/** Longest wait for what a turn looks up, where a test waits for what was found, ms. */
+/** Longest wait for a turn's look-ups in tests of their results, ms. */
 export const LOOK_UP_WITHIN_MS = 60_000;
 
 let count = 0;
 
-/** The configuration that `startWeir` runs with. */
+/** The configuration of `startWeir`. */
 export async function readConfig({
   connection,
   modelUrl,
@@ -138,7 +137,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     platform,
     events,
     async reload(text) {
-      // Each was read in a folder of its own.
+      // Each was read in a separate folder.
       const { database, file } = config;
       saved = await readAs(options, text).then(
         (next) => ({ ...next, database, file }),
@@ -164,7 +163,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
 /** The configuration with this config.toml. */
 async function readAs(options: TestWeirOptions, config?: string): Promise<Config> {
   const read = await readConfig({ ...options, ...(config !== undefined && { config }) });
-  // The folder of the configuration is gone by now: servers run elsewhere.
+  // The folder of the configuration is removed by now: servers run elsewhere.
   const agents = read.agents.map((agent) => ({ ...agent, mcp: agent.mcp.map(inTemporaryFolder) }));
   return { ...read, agents, agentsDir: options.agentsDir ?? read.agentsDir };
 }

@@ -3,21 +3,21 @@ import { connect, createServer, type Socket } from "node:net";
 import { startListening } from "./listening.ts";
 import type { ProxyTarget } from "./cluster/tcp-proxy.ts";
 
-/** Programs between Weir and a Postgres, which speak its protocol, version 3. */
+/** Programs between Weir and a Postgres that speak its protocol, version 3. */
 
 export interface WireProxy extends AsyncDisposable {
   readonly port: number;
 }
 
-/** The type of a message of the server, and the whole of it. */
+/** The type of a server's message, and all of it. */
 type Hear = (type: string, message: Buffer) => void;
 
-/** Bytes before a message's length, which counts from itself on. */
+/** Bytes before a message's length, which counts itself but not these. */
 const HEAD = 1;
 const READY = "Z";
 const PARAMETER = "S";
 const IDLE = "I".charCodeAt(0);
-/** What a client says to end, and how it asks for encryption. */
+/** A client's messages for ending, and for requesting encryption. */
 const TERMINATE = "X".charCodeAt(0);
 const ENCRYPT = 80877103;
 
@@ -36,13 +36,13 @@ function inMessages(hear: Hear): (bytes: Buffer) => void {
   };
 }
 
-/** A connection to the server, and who hears it now. */
+/** A connection to the server, with its present reader. */
 interface Backend {
   readonly socket: Socket;
   hear: Hear;
 }
 
-/** @returns when the client has said as whom it comes */
+/** @returns when the client has sent its startup message */
 async function readStart(client: Socket): Promise<Buffer> {
   for (;;) {
     // oxlint-disable-next-line no-unsafe-type-assertion -- of a socket without an encoding
@@ -71,7 +71,7 @@ async function startProxy(serve: Serve): Promise<WireProxy> {
   const server = createServer((client) => {
     sockets.add(client);
     client.on("error", () => undefined);
-    // A client that leaves at once has nothing to be served.
+    // A client that leaves at once needs no service.
     serve(client, sockets).catch(() => client.destroy());
   });
   const listening = await startListening(server);
@@ -85,9 +85,9 @@ async function startProxy(serve: Serve): Promise<WireProxy> {
 }
 
 /**
- * A pooler in transaction mode: each client brings a connection to the server into the pool, and has one of them until the server is
- * ready outside a transaction.
- * @param next of the free ones: the one that was free last, or longest
+ * A pooler in transaction mode: each client adds a connection to the server to the pool, and holds one of them until
+ * the server is ready outside a transaction.
+ * @param next which free one is used: the most or the least recently used
  */
 export async function startPooler(target: ProxyTarget, next: "last" | "longest"): Promise<WireProxy> {
   const free: Backend[] = [];
@@ -129,7 +129,7 @@ export async function startPooler(target: ProxyTarget, next: "last" | "longest")
   });
 }
 
-/** The server says at a login that it is of this version. */
+/** The server claims this version at a login. */
 export async function startOfVersion(target: ProxyTarget, version: string): Promise<WireProxy> {
   return startProxy(async (client, sockets) => {
     const start = await readStart(client);

@@ -1,5 +1,6 @@
 /**
- * A model server on loopback that speaks several APIs, by scripts: each request is answered by what its path says, and noted.
+ * A model server on loopback that speaks several APIs by scripts: each request is recorded, and answered by its path's
+ * script.
  *
  *     await using server = await startWireServer({ "/v1/responses": () => events(...) });
  */
@@ -8,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text as readText } from "node:stream/consumers";
 import { z } from "zod";
 
-/** A request's body, as far as any test looks at it. */
+/** A request's body, reduced to what tests read. */
 const bodySchema = z.record(z.string(), z.unknown());
 
 export interface WireRequest {
@@ -17,7 +18,6 @@ export interface WireRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Answers one request. */
 export type Answering = (response: ServerResponse, request: WireRequest) => void | Promise<void>;
 
 export interface WireServer extends AsyncDisposable {
@@ -25,7 +25,7 @@ export interface WireServer extends AsyncDisposable {
   readonly requests: readonly WireRequest[];
 }
 
-/** @param routes what a path is answered with, by how many requests it has had; what has no path is 404 */
+/** @param routes the answer by path, given the number of its requests so far; other paths are 404 */
 export async function startWireServer(
   routes: Readonly<Record<string, (request: WireRequest, index: number) => Answering>>,
 ): Promise<WireServer> {
@@ -62,7 +62,7 @@ export async function startWireServer(
 
 type NamedEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** Server-sent events, each with its name, as Responses and Messages have them. */
+/** Server-sent events, each with its name, as in Responses and Messages. */
 export function events(...all: readonly NamedEvent[]): Answering {
   return (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -71,7 +71,7 @@ export function events(...all: readonly NamedEvent[]): Answering {
   };
 }
 
-/** The same, whose connection breaks behind the last event. */
+/** The same, with a connection that breaks after the last event. */
 export function brokenOff(...all: readonly NamedEvent[]): Answering {
   return async (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -89,7 +89,7 @@ export function notStreamed(body: unknown): Answering {
   };
 }
 
-/** A refusal in the form that all providers have. */
+/** A refusal in the common form of all providers. */
 export function refusal(status: number, error: Readonly<Record<string, unknown>>): Answering {
   return (response) => {
     response.writeHead(status, { "content-type": "application/json" });

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Numbers of each vector. */
+/** Length of each vector. */
 export const DIMENSIONS = 256;
 
 /**
- * Vectors of texts for tests: the sum of one vector a word, which is made of a hash of the word. Texts with the same words are
- * near.
+ * Vectors of texts for tests: the sum of one vector per word, derived from a hash of the word. Texts with the same
+ * words are near each other.
  * @param synonyms words that count as another one
  */
 export function wordVectors(

@@ -8,6 +8,7 @@ import { type Slices, inSlices } from "../../src/async/cooperative.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/text/terms.ts";
 import { atOnce } from "../support/at-once.ts";
 import { cpuMs } from "../support/cpu-time.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 /** The digest of some lines, made at once. */
 function extractiveDigest(lines: readonly SpokenLine[], maxCharacters: number): string {
@@ -55,7 +56,7 @@ describe("an extractive digest", () => {
       fc.record({
         time: fc.constant("2026-01-01 00:00"),
         author: fc.constant("A"),
-        text: fc.string({ unit: "binary" }),
+        text: fc.string({ unit: anyCharacter }),
       }),
     );
     fc.assert(

@@ -4,10 +4,11 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { splitText } from "../../src/text/split-message.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 const line = fc.oneof(
   fc.string({ maxLength: 80 }),
-  fc.string({ unit: "binary", maxLength: 80 }),
+  fc.string({ unit: anyCharacter, maxLength: 80 }),
   fc.constantFrom("", "  ", "```", "```ts", "  ```", "~~~", "````md", "```js run()```", "👩‍👩‍👧‍👦".repeat(9)),
   fc.integer({ min: 50, max: 400 }).map((length) => "x".repeat(length)),
   fc.integer({ min: 5, max: 60 }).map((times) => "word ".repeat(times)),

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { FEATURE_TOOLS } from "../../src/features/declarations.ts";
+import { DESCRIBED_FEATURE_TOOLS, FEATURE_TOOLS } from "../../src/features/declarations.ts";
 import { BUILT_IN_TOOLS } from "../../src/config/tool-names.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
 import {
-  type NoteRequest,
   type Reaction,
   type ToolContext,
   ToolFailure,
@@ -18,23 +17,15 @@ import {
 } from "../../src/tools/tool.ts";
 import { handOffTool } from "../../src/tools/hand-off.ts";
 import { z } from "zod";
-import { createTools, toolsOfSubagents } from "../../src/tools/tools.ts";
+import { createTools, standaloneTools } from "../../src/tools/tools.ts";
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
-  "tool-memory-write": "Keep.",
-  "tool-note": "Note.",
-  "tool-activate-skill": "Take up.",
-  "tool-deactivate-skill": "Lay down.",
-  "tool-read-skill-file": "Read.",
   "tool-react": "React.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
-const tools = createTools(
-  { render: (name) => DESCRIPTIONS[name] ?? "" },
-  { keepsNotes: true, hasSkills: true, recall: "all" },
-);
+const tools = createTools({ render: (name) => DESCRIPTIONS[name] ?? "" }, { recall: "all" });
 const signal = new AbortController().signal;
 /** What a turn gives to a tool, where nothing is found and nothing fails. */
 function turnContext(more: Partial<ToolContext> = {}): ToolContext {
@@ -46,10 +37,7 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     searchHistory: async () => [],
     recallMemories: async () => [],
     react: async () => "shown",
-    writeNote: async () => "Noted.",
-    useSkill: async () => "Active.",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
-    spawnAgent: async () => "At work.",
     kitOf: () => assert.fail("no feature is there"),
     ...more,
   };
@@ -151,54 +139,25 @@ describe("memory_recall", () => {
   });
 });
 
-describe("notes", () => {
-  test("are written with what is to be replaced, and nothing but text is taken", async () => {
-    const requests: NoteRequest[] = [];
-    const context = turnContext({
-      writeNote: async (request) => {
-        requests.push(request);
-        return "Noted.";
-      },
-    });
-    const outcome = await named("note").run({ text: " the lift is broken " }, context);
-    assert.deepEqual(outcome, { kind: "result", text: "Noted.", references: [] });
-    await named("memory_write").run({ text: "", replaces: "lift" }, context);
-    assert.deepEqual(requests, [
-      { kind: "note", text: "the lift is broken", replaces: null },
-      { kind: "memory", text: "", replaces: "lift" },
-    ]);
-    for (const input of [{ text: "" }, { text: "x", path: "/etc/passwd" }, { replaces: "x" }])
-      await assert.rejects(named("note").run(input, context), ToolInputError);
-    await assert.rejects(named("memory_write").run({ text: "x", replaces: "" }, context), ToolInputError);
-  });
-
-  test("are offered to nobody who keeps none", () => {
-    const names = createTools(
-      { render: () => "" },
-      { keepsNotes: false, hasSkills: false, recall: "all" },
-    ).map(({ spec }) => spec.name);
-    assert.deepEqual(names, ["memory_recall", "react", "search_history", "skip"]);
-  });
-});
-
 test("the configuration knows the names of all tools that come with Weir", () => {
   const prompts = { render: () => "" };
-  const subagents = { personas: [], models: [] };
   const all = createTools(prompts, {
-    keepsNotes: true,
-    hasSkills: true,
     recall: "all",
-    subagents,
-    ofFeatures: FEATURE_TOOLS.map(
+    described: DESCRIBED_FEATURE_TOOLS.map(
       (name) => () => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }),
+    ),
+    ofFeatures: FEATURE_TOOLS.map((name) =>
+      Object.assign(() => makeTool({ name, description: "", input: z.unknown(), run: assert.fail }), {
+        tool: name,
+      }),
     ),
   });
   const names = [...all, handOffTool(prompts, "Weir", [])].map(({ spec }) => spec.name);
   assert.deepEqual(names.toSorted(), BUILT_IN_TOOLS.toSorted());
 });
 
-test("a subagent is given nothing that a person would have to allow", () => {
-  const offered = toolsOfSubagents(
+test("what can be called beside turns is nothing that a person would have to allow", () => {
+  const offered = standaloneTools(
     tools.map((tool) => {
       const asks = { search_history: "always", memory_recall: "writes" } as const;
       const { name } = tool.spec;
@@ -214,9 +173,7 @@ test("a subagent is given nothing that a person would have to allow", () => {
 describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
-      createTools({ render: () => "" }, { keepsNotes: false, hasSkills: false, recall }).map(
-        ({ spec }) => spec.name,
-      );
+      createTools({ render: () => "" }, { recall }).map(({ spec }) => spec.name);
     assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
     assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);

@@ -86,7 +86,7 @@ describe("a channel that is played with any settings", () => {
         assert.ok(outcome.tokens.largest <= usableTokens(budget));
         if (settings.rules?.enabled === false) assert.equal(outcome.compactions.commits, 0);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

@@ -19,10 +19,7 @@ function result(text: string): ToolOutcome {
   return { kind: "result", text, references: [] };
 }
 
-const shipped = createTools(
-  { render: (name) => name },
-  { keepsNotes: false, hasSkills: false, recall: "all" },
-);
+const shipped = createTools({ render: (name) => name }, { recall: "all" });
 
 /** Runs calls, and keeps the process alive meanwhile: a signal's own timer does not. */
 async function run(
@@ -47,10 +44,7 @@ async function run(
       searchHistory: options.found ?? (async () => []),
       recallMemories: async () => [],
       react: async () => "shown",
-      writeNote: async () => "Noted.",
-      useSkill: async () => "Active.",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
-      spawnAgent: async () => "At work.",
       kitOf: () => assert.fail("no feature is there"),
     },
     onFailure: (name, why) => failures.push([name, why]),

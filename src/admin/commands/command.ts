@@ -1,14 +1,15 @@
+import type { ReadWaitedFor } from "../reports/channel-report.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
-import type { SubagentDesk } from "../../channel/subagents/subagent-desk.ts";
 import type { Waker } from "../../channel/waker.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { ServiceOf } from "../../core/feature-key.ts";
-import { type ChannelAddress, formatAddress, type TurnId } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, formatAddress, type TurnId } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
 import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
@@ -56,15 +57,17 @@ export interface CommandPlace {
 }
 
 /** The parts that commands work with. */
-export interface CommandParts {
+export interface CommandParts extends FolderTexts {
   readonly store: Store;
   readonly homes: Pick<ChannelHomes, "isHome">;
   readonly registry: Pick<ChannelRegistry, "loaded" | "inMemory" | "get">;
   readonly waker: Waker;
   readonly renewal: Pick<Renewal, "restaff">;
-  readonly subagents: Pick<SubagentDesk, "stop">;
+  readonly readWaitedFor: ReadWaitedFor;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly serviceOf: ServiceOf;
+  /** Forgets what features keep of a conversation: it starts afresh. */
+  readonly resetFeatures: (channel: ChannelId) => Promise<void>;
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** The same as its row says it: an actor that is about to make way may still answer as before. */
   readonly agentBy: (channel: ChannelRow) => Agent;

@@ -4,7 +4,6 @@
  */
 
 import { askCommand } from "./ask.ts";
-import { agentsCommand } from "./agents.ts";
 import type { InboundCommand, PlatformCommand } from "../../platforms/platform.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
@@ -21,7 +20,6 @@ import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { modelCommand } from "./model.ts";
 import { newCommand, resetCommand } from "./reset.ts";
-import { skillCommand } from "./skill.ts";
 import { statusCommand } from "./status.ts";
 import { NOTHING_TO_STOP, stopCommand } from "./stop.ts";
 import { usageCommand } from "./usage.ts";
@@ -46,8 +44,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   usageCommand,
   stopCommand,
   askCommand,
-  agentsCommand,
-  skillCommand,
   modelCommand,
   recapCommand,
   exportCommand,

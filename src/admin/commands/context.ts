@@ -150,7 +150,7 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
   const { store } = parts;
   const agent = parts.agentOf(channel);
   const staff = { store, agent, guests: parts.guestsOf(channel), digester: parts.digesterOf(channel) };
-  const report = await reportChannel({ ...staff, now: parts.now(), isFresh: false }, channel);
+  const report = await reportChannel({ ...parts, ...staff, now: parts.now(), isFresh: false }, channel);
   const shown = maskedReport({ ...forAsker(report, command), channel: channelTitle(channel) }, (text) =>
     withoutSecrets(text, parts.secrets),
   );
@@ -159,14 +159,28 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  { store, agentOf, guestsOf, digesterOf, now, secrets }: CommandParts,
+  {
+    store,
+    agentOf,
+    guestsOf,
+    digesterOf,
+    now,
+    secrets,
+    activeTexts,
+    channelFiles,
+    readWaitedFor,
+  }: CommandParts,
   command: AskedCommand,
   key: string | null,
 ): Promise<string> {
   const { channel, typed, columns } = command;
   const staff = { store, agent: agentOf(channel), guests: guestsOf(channel), digester: digesterOf(channel) };
   const { agent, isGuest, seen } = await lastAnswerer(staff, channel);
-  const { snapshot: read, situation } = await readRequest({ store, agent, now: now() }, channel.id, isGuest);
+  const { snapshot: read, situation } = await readRequest(
+    { store, agent, activeTexts, channelFiles, readWaitedFor, now: now() },
+    channel.id,
+    isGuest,
+  );
   const snapshot = await seen(read);
   const whole = reportContext(agent, snapshot, situation);
   const report = { ...forAsker(whole, command), channel: channelTitle(channel) };

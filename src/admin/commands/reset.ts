@@ -17,6 +17,6 @@ async function reset(parts: CommandParts, { channel, argument, typed }: AskedCom
   // With an argument it may mean something different, and a reset cannot be undone.
   if (argument !== "") return `Nothing was reset: this is ${typed("reset")}, with nothing behind it.`;
   if (!(await resetAtHome(parts, channel.id))) return NOBODY_HOME;
-  await parts.store.skills.deactivate(channel.id, null);
+  await parts.resetFeatures(channel.id);
   return "Reset: the model starts afresh here. The log keeps what was said; memories stay.";
 }

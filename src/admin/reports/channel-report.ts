@@ -1,13 +1,11 @@
-import { sceneOf } from "../../channel/turns/turn-channel.ts";
-import type { AgentFile } from "../../context/sections/section.ts";
+import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
-import { openLines } from "../../channel/subagents/told.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../../store/memory/memories.ts";
-import type { Store } from "../../store/store.ts";
-import type { Agent } from "../../turn/agent.ts";
+import type { TimeFormat } from "../../text/time.ts";
+import type { WaitedFor } from "../../turn/context-sources.ts";
 import { type Answerer, type AnswererParts, lastAnswerer } from "./answerer.ts";
 import { type ContextReport, reportContext, type ReportSituation } from "./context-report.ts";
 
@@ -47,7 +45,11 @@ export interface ChannelReport extends ContextReport {
 /** Memories that a report lists. */
 export const MAX_MEMORIES = 1000;
 
-export interface ChannelReportParts extends AnswererParts {
+/** Reads what of the features an agent waits for in a channel. */
+export type ReadWaitedFor = (channel: ChannelId, time: TimeFormat) => Promise<readonly WaitedFor[]>;
+
+export interface ChannelReportParts extends AnswererParts, FolderTexts {
+  readonly readWaitedFor: ReadWaitedFor;
   readonly now: Date;
   /** This process has counted no call yet: the log's last token count of the model is used. */
   readonly isFresh: boolean;
@@ -55,34 +57,32 @@ export interface ChannelReportParts extends AnswererParts {
 
 /** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
-  { store, agent, now }: Pick<ChannelReportParts, "store" | "agent" | "now">,
+  {
+    store,
+    agent,
+    now,
+    activeTexts,
+    channelFiles,
+    readWaitedFor,
+  }: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
   const { models, config } = agent;
   const snapshot = await store.load(id);
-  const [notes, skills, subagents, spent, compactions, model] = await Promise.all([
-    readNotes(store, agent, snapshot.channel),
-    store.skills.names(id, isGuest ? config.id : undefined),
-    snapshot.hasSubagents ? store.subagents.look(id).then(({ open }) => openLines(open, agent.time)) : [],
+  const [files, active, waitedFor, spent, compactions, model] = await Promise.all([
+    channelFiles(snapshot.channel, agent),
+    activeTexts(id, agent, isGuest ? config.id : undefined),
+    snapshot.hasOpenWork ? readWaitedFor(id, agent.time) : [],
     store.modelCalls.totals(id),
     store.compactions.totals(id),
     // The report must not depend on a server that does not answer.
     models.resolve(config.model).catch(() => config.model),
   ]);
-  return { snapshot, situation: { model, spent, compactions, now, notes, skills, subagents } };
-}
-
-/** The agent's notes of a channel, as its next turn would be shown them. */
-async function readNotes(
-  store: Store,
-  { notes: keeper, config }: Agent,
-  channel: ChannelRow,
-): Promise<readonly AgentFile[]> {
-  if (keeper === null) return [];
-  const { fileNames } = sceneOf(channel);
-  const { gone } = await store.notes.look(channel.id, config.id, keeper.filesOf(fileNames));
-  return keeper.read(fileNames, gone);
+  return {
+    snapshot,
+    situation: { model, spent, compactions, now, channelFiles: files, activeTexts: active, waitedFor },
+  };
 }
 
 /**
@@ -90,11 +90,11 @@ async function readNotes(
  * the channel's.
  */
 async function reportGuest(
-  store: Store,
+  parts: Omit<ChannelReportParts, "agent">,
   { agent, seen }: Answerer,
-  { id, now }: { readonly id: ChannelId; readonly now: Date },
+  id: ChannelId,
 ): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
-  const { snapshot, situation } = await readRequest({ store, agent, now }, id, true);
+  const { snapshot, situation } = await readRequest({ ...parts, agent }, id, true);
   const report = reportContext(agent, await seen(snapshot), situation);
   const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
   const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
@@ -103,12 +103,13 @@ async function reportGuest(
 
 /** Builds the report from a channel's rows. Writes nothing. */
 export async function reportChannel(
-  { store, agent, guests, digester, now, isFresh }: ChannelReportParts,
+  parts: ChannelReportParts,
   { id }: Pick<ChannelRow, "id">,
 ): Promise<ChannelReport> {
+  const { store, agent, now, isFresh } = parts;
   const [{ snapshot, situation }, answerer, job, memories] = await Promise.all([
-    readRequest({ store, agent, now }, id),
-    lastAnswerer({ store, agent, guests, digester }, { id }),
+    readRequest(parts, id),
+    lastAnswerer(parts, { id }),
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
@@ -116,7 +117,7 @@ export async function reportChannel(
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   return {
     ...reportContext(agent, snapshot, situation),
-    ...(answerer.isGuest && (await reportGuest(store, answerer, { id, now }))),
+    ...(answerer.isGuest && (await reportGuest(parts, answerer, id))),
     summaries: snapshot.history.summaries.map((summary) => {
       return { ...summary, entries: summary.toSeq - summary.fromSeq + 1 };
     }),

@@ -18,7 +18,7 @@ import type { ModelCallTotals } from "../../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
 import { type CostsByType, costsByType } from "./context-costs.ts";
-import { nextSources } from "../../turn/context-sources.ts";
+import { nextSources, type WaitedFor } from "../../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
 export interface ContextReport {
@@ -98,12 +98,11 @@ export type SectionReport = Omit<Section, "text">;
 export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
   readonly spent: ModelCallTotals;
   readonly now: Date;
-  /** The agent's notes of the channel. */
-  readonly notes: readonly AgentFile[];
-  /** Names of the skills that are active there. */
-  readonly skills: readonly string[];
-  /** Lines about the subagents that the agent waits for. */
-  readonly subagents: readonly string[];
+  /** The files of the agent's folder that are of the channel alone. */
+  readonly channelFiles: readonly AgentFile[];
+  /** Names of those texts of the agent's folder that are active there. */
+  readonly activeTexts: readonly string[];
+  readonly waitedFor: readonly WaitedFor[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -115,18 +114,18 @@ export function nextRequest(
   {
     model,
     now,
-    notes,
-    skills,
-    subagents,
-  }: Pick<ReportSituation, "model" | "now" | "notes" | "skills" | "subagents">,
+    channelFiles,
+    activeTexts,
+    waitedFor,
+  }: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,
     now,
-    notes,
-    skills,
-    subagents,
+    channelFiles,
+    activeTexts,
+    waitedFor,
     scene: sceneOf(channel),
     usable: usableTokens(budget),
   };

@@ -17,7 +17,7 @@ import {
 /** What waits of a feature. */
 interface WaitingFeature {
   readonly name: string;
-  line(time: TimeFormat, at: (date: Date) => string): string;
+  line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
 /** The facts of `weir status`, as `--json` prints them. */
@@ -83,6 +83,7 @@ export function formatStatus(
   const at = (date: Date): string => `${time.minute(date)} (${ago(date, now)})`;
   const { waiting, due, fullest, channels } = report;
   const { running, ahead, redo } = waiting.compactions;
+  const oldest = (since: Date | null): string => sinceWords(since, at);
   const lines: (readonly [string, string])[] = [
     ...daemonLines(report, at, now),
     [
@@ -99,8 +100,7 @@ export function formatStatus(
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    ...features.map((one) => [one.name, one.line(time, at)] as const),
-    ["subagents", pending(waiting.subagents, "at work, or their reports are not told yet", at)],
+    ...features.map((one) => [one.name, one.line(time, oldest)] as const),
     ["channels", formatNumber(channels)],
     ...fullest.map((one, index): readonly [string, string] => [
       index === 0 ? "fullest" : "",
@@ -112,15 +112,6 @@ export function formatStatus(
 
 function sinceWords(since: Date | null, at: (date: Date) => string): string {
   return since === null ? "" : `, the oldest since ${at(since)}`;
-}
-
-/** `3 wait for a person, the oldest since …`; `none`. Pure. */
-export function pending(
-  { count, since }: { readonly count: number; readonly since: Date | null },
-  what: string,
-  at: (date: Date) => string,
-): string {
-  return count === 0 ? "none" : `${formatNumber(count)} ${what}${sinceWords(since, at)}`;
 }
 
 const PHASES = { starting: "starts", serving: "runs", draining: "ends" } as const;

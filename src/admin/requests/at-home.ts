@@ -83,11 +83,11 @@ function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer |
 async function askHome<Answer>(
   { store: { requests } }: AtHomeParts,
   channel: ChannelId,
-  wish: RequestedWork,
+  work: RequestedWork,
   answerMs: number,
   parse: (value: unknown) => Answer | undefined,
 ): Promise<Answer | null> {
-  const id = await requests.add(channel, wish);
+  const id = await requests.add(channel, work);
   const never = new AbortController().signal;
   try {
     const answer = await ask(requests, id, never, { takeMs: TAKE_MS, answerMs, pollMs: POLL_MS }, parse);

@@ -35,8 +35,8 @@ export interface RequestServerParts extends Omit<RedactionParts, "store"> {
     };
   readonly homes: Pick<ChannelHomes, "isHome" | "isHere">;
   readonly registry: Pick<ChannelRegistry, "visit" | "inMemory" | "get">;
-  /** See `GoneNotesSweeper`. */
-  readonly sweepNotes: () => Promise<void>;
+  /** Deletes texts from files that were deleted in the log. Must not throw. */
+  readonly sweepFiles: () => Promise<void>;
   /** This daemon's place in a cluster; default: it is alone. */
   readonly cluster?: { readonly name: string } | undefined;
   /** This daemon's report of itself. */
@@ -167,15 +167,15 @@ export class RequestServer implements AsyncDisposable {
   async #answerTo(request: WaitingRequest): Promise<object> {
     if (request.channel === null) {
       const { cluster, reload, status } = this.#parts;
-      if (request.wish.kind === "status") return status();
-      const answer = await reload(request.wish.kind === "forced reload");
+      if (request.work.kind === "status") return status();
+      const answer = await reload(request.work.kind === "forced reload");
       return { ...answer, ...(cluster !== undefined && { daemon: cluster.name }) };
     }
-    const { wish, channel } = request;
+    const { work, channel } = request;
     const { registry } = this.#parts;
-    switch (wish.kind) {
+    switch (work.kind) {
       case "forget":
-        return this.#forget(request, wish.person);
+        return this.#forget(request, work.person);
       case "stop":
         return { kind: "stopped", isStopped: (await registry.inMemory(channel))?.stop() ?? false };
       case "reset":
@@ -183,19 +183,19 @@ export class RequestServer implements AsyncDisposable {
         return { kind: "reset" };
       case "redo":
       case "compact":
-        return storableAnswer(await this.#compact(channel, wish));
+        return storableAnswer(await this.#compact(channel, work));
     }
   }
 
   async #compact(
     channel: ChannelId,
-    wish: Extract<RequestedWork, { kind: "compact" | "redo" }>,
+    work: Extract<RequestedWork, { kind: "compact" | "redo" }>,
   ): Promise<CompactAnswer> {
     const { store, registry } = this.#parts;
     return registry.visit(channel, async ({ compactor }) =>
-      wish.kind === "redo"
-        ? redoCompaction(compactor, store, channel, wish.job)
-        : forceCompaction(compactor, store.compactions, wish.focus),
+      work.kind === "redo"
+        ? redoCompaction(compactor, store, channel, work.job)
+        : forceCompaction(compactor, store.compactions, work.focus),
     );
   }
 
@@ -203,7 +203,7 @@ export class RequestServer implements AsyncDisposable {
     const row = await this.#parts.store.channels.find(address);
     if (row === undefined) throw new Error("a channel with a request has no row");
     const taken = await redactPerson(this.#parts, row, person, () => !this.#isClosed);
-    await this.#parts.sweepNotes();
+    await this.#parts.sweepFiles();
     return { kind: "forgotten", ...taken };
   }
 

@@ -1,3 +1,8 @@
+/**
+ * A channel as its compactor sees it: its sizes, the rules of its agent, and the emergency. It reads the history, and
+ * calls no model.
+ */
+
 import type { CompactionConfig } from "../../config/config.ts";
 import { mayMerge } from "../../compactor/policy/merge.ts";
 import type { CacheState } from "../../compactor/policy/policy.ts";
@@ -33,12 +38,10 @@ export type CompactionTargetParts = ActorParts & {
   readonly history: GuardedHistory;
   readonly usage: UsageAnchor;
   readonly lastRequest: LastRequest;
-  /** The turn that runs, if any. */
   readonly running: () => TurnRange | null;
   readonly onLostBy: (error: StaleEpochError) => void;
 };
 
-/** A channel, as its compactor sees it. */
 export function createCompactionTarget(parts: CompactionTargetParts): CompactionTarget {
   const { history, owner, agent, events, address, usage, lastRequest } = parts;
   const channel = formatAddress(address);
@@ -56,7 +59,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     owner,
     history,
     mayBeFull: (current) => mayBeFull(current, known(current)),
-    // However many messages there are, and whatever is due of the summaries.
+    // By the window alone: the limit of messages and due summaries do not count.
     lacksRoom: (current) => mayBeFull({ ...current, summaries: [] }, { ...known(current), ...NO_LIMITS }),
     measure(current) {
       const running = parts.running();
@@ -67,7 +70,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     summaryCap: (current, plan) => capOfSummary(current, plan, budget()),
     async relieve() {
-      // A turn that runs makes its own requests fit, before each of them.
+      // A running turn fits its own requests before it sends each.
       if (parts.running() !== null) return false;
       const current = await history.snapshot();
       const limits = budget();
@@ -84,7 +87,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     onCommitted: (plan, messages) => {
       tellCompaction(parts, plan, messages);
-      // Calls that were made after a text that was edited meanwhile are deleted with it.
+      // A commit also deletes calls made from a text edited meanwhile.
       parts.features.changed();
     },
     onLost: (error) => parts.onLostBy(error),
@@ -92,8 +95,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
 }
 
 /**
- * What the policy decides by. Pure.
- * @param now.tokens estimated, of the request that would be sent, with what will be recalled for it
+ * The sizes by which the policy decides. Pure.
+ * @param now.tokens estimated tokens of the next request, with its recall
  */
 export function measureHistory(
   { config, renderer }: Pick<Agent, "config" | "renderer">,
@@ -102,7 +105,7 @@ export function measureHistory(
     readonly limits: Budget;
     readonly tokens: number;
     readonly running: TurnRange | null;
-    /** Estimated tokens of what is the same in every request. */
+    /** Estimated tokens of the part that all requests share. */
     readonly fixed: number;
     readonly cache: CacheTerms | undefined;
   },
@@ -131,7 +134,7 @@ function cacheState(
   const turns = new Set(entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.turnId] : [])));
   const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   return {
-    // A turn that runs has sent a request just now, or is about to.
+    // A running turn keeps the provider's cache warm.
     terms: isRunning ? { ...cache, isCold: false } : cache,
     sharedTokens: fixed,
     turnTokens: tokens / Math.max(1, turns.size),
@@ -151,14 +154,14 @@ export function capOfSummary(
   return summaryCap(limits, level, summaryRoom(limits) - used);
 }
 
-/** Nothing is due but by the size of the window. */
+/** Turns off all limits but the window's. */
 const NO_LIMITS = {
   ahead: null,
   maxRawMessages: Number.POSITIVE_INFINITY,
   maxRawTokens: Number.POSITIVE_INFINITY,
 } as const;
 
-/** What {@link mayBeFull} goes by. @param everyRequest tokens of what is in every request, whatever was said */
+/** The inputs of {@link mayBeFull}. @param everyRequest tokens that each request has, whatever its entries */
 export function knownRequest(
   rules: CompactionConfig,
   everyRequest: number,
@@ -180,16 +183,16 @@ export function knownRequest(
 }
 
 interface Sizes {
-  /** Of the request that would be sent. One look asks twice: whether there is an emergency, and what is due. */
+  /** The size of the next request. Remembered: one poll asks twice, for the emergency and for the policy. */
   of(history: History, running: TurnRange | null): RequestSize;
-  /** Of what is in every request, whatever was said. */
+  /** The size of the parts that each request has, whatever its entries. */
   withoutEntries(history: History): Pick<RequestSize, "fixed" | "dynamic">;
 }
 
 function createSizes(parts: CompactionTargetParts): Sizes {
   let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
     null;
-  /** Null: nobody has looked yet. */
+  /** Null: not measured yet. */
   let every: Pick<RequestSize, "fixed" | "dynamic"> | null = null;
   const { agent } = parts;
   let files = agent.folder.current;
@@ -219,7 +222,6 @@ function createSizes(parts: CompactionTargetParts): Sizes {
   };
 }
 
-/** The request that would be sent now. */
 function requestSources(
   parts: Pick<
     CompactionTargetParts,
@@ -232,7 +234,7 @@ function requestSources(
   return nextSources(parts.agent, history, { running, now: parts.now(), scene: sceneOf(parts), usable });
 }
 
-/** Estimated tokens of a request: all of it, what is the same whatever was said, and what changes with each. */
+/** Estimated tokens of a request: in all, in the part that all requests share, and in the part made for each. */
 export interface RequestSize {
   readonly all: number;
   readonly fixed: number;
@@ -244,13 +246,16 @@ export function sizeOfRequest(context: Context): RequestSize {
   return { all: context.tokens, fixed, dynamic: tokensIn(context, ["dynamic"]) };
 }
 
-/** Does not render what was said: most channels are far from full when they are loaded, and many are never asked. */
+/**
+ * The size without entries and summaries. It renders no message: most channels are far from full, and many are never
+ * measured.
+ */
 export function sizeWithoutEntries(sources: ContextSources): RequestSize {
   const history = { ...sources.history, entries: [], summaries: [] };
   return sizeOfRequest(assemble({ ...sources, history }));
 }
 
-/** By how much the dynamic part of the last request was larger than that of one without recall. */
+/** How many tokens recall added to the last request's dynamic part. */
 export function recalledSpare(
   { dynamic }: RequestSize,
   lastRequest: Pick<LastRequest, "dynamicTokens">,
@@ -262,17 +267,17 @@ function tokensIn(context: Context, keys: readonly string[]): number {
   return context.segments.reduce((sum, { key, tokens }) => sum + (keys.includes(key) ? tokens : 0), 0);
 }
 
-/** Nothing from here on may be covered: it waits for a turn, or belongs to the one that runs. */
+/** The first entry that must not be covered: it waits for a turn, or belongs to the running one. */
 function firstKept(history: History, running: TurnRange | null): number {
   const due = dueMessages(history)[0]?.seq ?? Infinity;
   return Math.min(due, running?.fromSeq ?? Infinity, history.lastSeq + 1);
 }
 
-/** Tells people in the channel that older messages were summarised, where the agent is set up so. */
+/** Notifies the channel that older messages were summarised, if its agent is configured so. */
 function tellCompaction(parts: ActorParts, plan: JobPlan, messages: number): void {
   const { agent, owner, compactorAgent } = parts;
   if (agent.config.compaction.notify !== "channel") return;
-  // One for each covered range.
+  // One notice for each covered range.
   const idempotencyKey = `compaction-${owner.channel}-${plan.fromSeq}-${plan.toSeq}`;
   sendNotice(
     parts,
@@ -281,15 +286,18 @@ function tellCompaction(parts: ActorParts, plan: JobPlan, messages: number): voi
   );
 }
 
-/** What is known of a channel's requests without putting one together. */
+/** Bounds of a channel's requests that need no request to be assembled. */
 interface KnownRequest {
-  /** Tokens of what is in every request, whatever was said; Infinity: not known yet. */
+  /** Tokens that each request has, whatever its entries; Infinity: unknown. */
   readonly everyRequest: number;
-  /** Tokens at which background begins. */
+  /** Tokens above which a background compaction is due. */
   readonly room: () => number;
-  /** Longest summary of raw entries, and what all that are live may take; estimated tokens. */
+  /** Longest summary of raw entries, and the room for all live summaries, in estimated tokens. */
   readonly summaries: () => { readonly summaryCap: number; readonly summaryRoom: number };
-  /** What a stretch must have to be written ahead, in estimated tokens, and what is kept; null: none is written. */
+  /**
+   * Smallest stretch that is written ahead, and the raw text that is kept, in estimated tokens; null: writing ahead is
+   * off.
+   */
   readonly ahead:
     | (() => { readonly least: number; readonly keepMessages: number; readonly keepTokens: number })
     | null;
@@ -297,10 +305,10 @@ interface KnownRequest {
   readonly maxRawTokens: number;
 }
 
-/** Under this share of the background threshold, by the stored estimates alone, nothing can be due. */
+/** Share of a threshold below which nothing can be due, allowing for the error of the stored estimates. */
 const SURE_SHARE = 0.9;
 
-/** False: nothing can be due. Cheap, for it is asked at every append. Pure. */
+/** Whether anything can be due. Cheap, since it runs at every append. Pure. */
 export function mayBeFull(history: History, known: KnownRequest): boolean {
   const { omittedTo, coveredTo, entries, summaries } = history;
   if (omittedTo > coveredTo || entries.length >= known.maxRawMessages) return true;
@@ -314,7 +322,7 @@ export function mayBeFull(history: History, known: KnownRequest): boolean {
   return tokens >= SURE_SHARE * known.room() || mayWriteAhead(history, raw, known.ahead);
 }
 
-/** Is there as much unwritten text before the newest messages as a stretch has? */
+/** Whether the text that no summary covers yet, without the newest messages, fills a stretch. */
 function mayWriteAhead(history: History, raw: number, ahead: KnownRequest["ahead"]): boolean {
   if (ahead === null) return false;
   const { least: longEnough, keepMessages, keepTokens: mayKeep } = ahead();

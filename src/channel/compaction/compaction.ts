@@ -3,7 +3,7 @@ import type { CompactorTiming } from "../../compactor/target.ts";
 import type { CompactionState, Decision } from "../../compactor/policy/policy.ts";
 import type { CompactionQueue } from "../../compactor/queue.ts";
 
-/** What the compactors of all channels share. */
+/** Parts that the compactors of all channels share. */
 export interface Compaction {
   readonly queue: CompactionQueue;
   readonly breaker: Breaker;

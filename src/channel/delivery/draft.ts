@@ -28,6 +28,8 @@ export interface DraftParts {
  * platform's id is stored before any edit: after a crash, the next owner edits this message into the final answer. Before each
  * further piece the log confirms that this daemon still owns the channel, so that no piece overwrites that answer.
  * A failure here does not fail the turn; the outbox sends the final text in any case.
+ *
+ *   unseen → (its row is open) shown, piece by piece → closed: by the turn's end, or by a piece that failed
  */
 export class Draft {
   readonly #parts: DraftParts;

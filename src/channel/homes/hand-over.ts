@@ -6,14 +6,13 @@ import type { ActorLoader } from "../loader.ts";
 import type { ChannelHomes } from "./channel-homes.ts";
 import type { Partition } from "./homes.ts";
 import type { ChannelRegistry } from "../registry.ts";
-import type { SubagentDesk } from "../subagents/subagent-desk.ts";
+import type { BackgroundWork } from "../channel-context.ts";
 
 export interface HandOverParts {
   readonly registry: Pick<ChannelRegistry, "begun" | "has" | "end">;
   readonly loader: Pick<ActorLoader, "forgetEpochs">;
   readonly homes: Pick<ChannelHomes, "isIn">;
-  /** Default: there are none. */
-  readonly subagents?: SubagentDesk | undefined;
+  readonly background: Pick<BackgroundWork, "leave">;
 }
 
 /** Ends the actors of partitions that move to another daemon: after their running work, or at once. */
@@ -36,8 +35,8 @@ export class HandOver {
       await immediately();
       await this.#end(id, loading);
     });
-    // First: a turn that waits for a subagent learns that it continues elsewhere.
-    await this.#leaveSubagents(partitions);
+    // First: a turn that waits for such work learns that it continues elsewhere.
+    await this.#leaveWork(partitions);
     await Promise.all(leaving);
     this.#parts.loader.forgetEpochs(partitions);
   }
@@ -45,7 +44,7 @@ export class HandOver {
   /** Ends the actors of lost partitions without waiting for their work. Returns at once. */
   drop(partitions: ReadonlySet<Partition>): void {
     for (const [id, loading] of this.#actorsIn(partitions)) void this.#end(id, loading);
-    void this.#leaveSubagents(partitions);
+    void this.#leaveWork(partitions);
     this.#parts.loader.forgetEpochs(partitions);
   }
 
@@ -53,15 +52,15 @@ export class HandOver {
     return this.#parts.registry.begun().filter(([id]) => this.#parts.homes.isIn(id, partitions));
   }
 
-  async #leaveSubagents(partitions: ReadonlySet<Partition>): Promise<void> {
-    await this.#parts.subagents?.leave((id) => this.#parts.homes.isIn(id, partitions));
+  async #leaveWork(partitions: ReadonlySet<Partition>): Promise<void> {
+    await this.#parts.background.leave((id) => this.#parts.homes.isIn(id, partitions));
   }
 
   /** Must not throw. */
   async #end(id: ChannelId, loading: Promise<ChannelActor>): Promise<void> {
-    const { registry, subagents } = this.#parts;
+    const { registry, background } = this.#parts;
     await registry.end(id, loading);
-    // The actor's last turn may have begun a subagent.
-    await subagents?.leave((one) => one === id && !registry.has(id));
+    // The actor's last turn may have begun some.
+    await background.leave((one) => one === id && !registry.has(id));
   }
 }

@@ -151,7 +151,7 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     await this.gained(refused);
   }
 
-  /** Resumes the work that an earlier home left: due messages, and unfinished answers, compactions and subagents. */
+  /** Resumes the work that an earlier home left: due messages, and unfinished answers, compactions and work of features. */
   async #takeUpUnread(): Promise<void> {
     const { store, homes, resumption, platforms, rawEntries, onTakenUp, log } = this.#parts;
     const partitions = [...this.#unread];

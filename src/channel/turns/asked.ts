@@ -4,7 +4,6 @@ import type { Seq } from "../../core/ids.ts";
 import { isOwnId } from "../../core/message.ts";
 import type { CallGates } from "../channel-context.ts";
 
-/** Whose messages a turn answers. */
 export interface AnsweredMessages {
   readonly inReplyTo: string[];
   readonly acceptedAt: Date;
@@ -14,7 +13,7 @@ export interface AnsweredMessages {
   readonly releases: readonly string[];
 }
 
-/** @param accepted when messages became durable, as far as this process knows */
+/** @param accepted the times at which messages became durable, if this process knows them */
 export function askedBy(
   history: History,
   turn: Pick<TurnRange, "toSeq">,

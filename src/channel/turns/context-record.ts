@@ -10,7 +10,7 @@ import type { ModelCallRecord } from "../../llm/model.ts";
 import type { ContextRecord, RecordedPrefix, SeenByTurn } from "../../store/turns/context-records.ts";
 import type { MadeOf } from "../../turn/turn-channel.ts";
 
-/** A request that was sent, and what its provider has counted. */
+/** A sent request, with the token counts that its provider reported. */
 export interface SentContext extends MadeOf {
   readonly at: Date;
   readonly model: string;
@@ -18,11 +18,11 @@ export interface SentContext extends MadeOf {
   readonly reported: ContextRecord["reported"];
 }
 
-/** The last request of a turn that runs. */
+/** The last request of the running turn. */
 export class LastSent {
   #sent: SentContext | null = null;
 
-  /** Null: none was sent. */
+  /** Null: no request was sent. */
   get current(): SentContext | null {
     return this.#sent;
   }
@@ -42,7 +42,7 @@ export class LastSent {
 export class PrefixChain {
   #last: Pick<RecordedPrefix, "sha256" | "messages"> | null = null;
 
-  /** Pure but for what it remembers: the next one is compared with this one. */
+  /** Records a request as the last one, and compares it with the one before. */
   next(model: string, { tools, segments }: Context): RecordedPrefix {
     const messages = segments
       .slice(
@@ -67,7 +67,7 @@ export class PrefixChain {
   }
 }
 
-/** A message is rendered once: most of a prefix was hashed for the turn before. */
+/** Digests by message: the turn before has hashed most of a prefix. */
 const DIGESTS = new WeakMap<ModelMessage, string>();
 
 function digestOf(message: ModelMessage): string {
@@ -80,7 +80,7 @@ function digestOf(message: ModelMessage): string {
   return digest;
 }
 
-/** Pictures by their number: a later request shows them no more. */
+/** Counts pictures instead of hashing them, since later requests leave them out. */
 function hashed(message: ModelMessage): unknown {
   return message.role === "user" ? { ...message, images: message.images?.length ?? 0 } : message;
 }
@@ -133,14 +133,17 @@ function recordOf(
   };
 }
 
-/** What was sent for a turn that has settled. */
+/** A settled turn's last request. */
 export interface SettledContext {
   readonly sent: SentContext;
   readonly turn: TurnRange;
   readonly recalled: RecalledIds;
 }
 
-/** The record of a settled turn, and what its turn can have seen. It hashes what was sent: that takes a moment. */
+/**
+ * The record of a settled turn's request, and the entries that its turn may have read. Slow: it hashes the whole
+ * request.
+ */
 export function recordOfTurn(
   chain: PrefixChain,
   { sent, turn, recalled }: SettledContext,

@@ -4,7 +4,7 @@ import type { ChannelId } from "../../core/ids.ts";
 import { type ContextRecordStore, KEPT_RECORDS, type TurnRecord } from "../../store/turns/context-records.ts";
 import { type PrefixChain, recordOfTurn, type SettledContext } from "./context-record.ts";
 
-/** Pause between two writes, ms: a busy daemon writes the records of all its channels together. */
+/** Pause between two writes, ms, so that a busy daemon writes the records of many channels together. */
 const REST_MS = 1000;
 /** Records of one transaction: a deletion in one of their channels waits for it. */
 const AT_ONCE = 50;
@@ -34,17 +34,16 @@ export class ContextRecorder implements AsyncDisposable {
     this.#restMs = restMs;
   }
 
-  /** Never waits, and never throws. @param chain of the channel's prefixes */
+  /** Never waits, and never throws. @param chain the channel's chain of prefixes */
   add(channel: ChannelId, chain: PrefixChain, context: SettledContext): void {
     const waiting = this.#waiting.get(channel) ?? { chain, contexts: [] };
     this.#waiting.set(channel, waiting);
     waiting.contexts.push(context);
     if (waiting.contexts.length > KEPT_RECORDS) waiting.contexts.shift();
-    // The answer goes first.
+    // After the answer.
     if (!this.#isDisposed) this.#timer ??= setTimeout(() => void this.#writeAndRest(), 0);
   }
 
-  /** Stores all waiting records now. */
   async flush(): Promise<void> {
     this.#running = this.#running.then(async () => this.#write());
     await this.#running;

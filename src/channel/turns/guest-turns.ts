@@ -13,7 +13,7 @@ import { PrefixChain } from "./context-record.ts";
 import { GuestView, type KeptBrief } from "./guest-view.ts";
 import { handedOver } from "./hand-off.ts";
 
-/** What a channel's turns need for their model requests. */
+/** The parts of a channel's turns that make model requests. */
 export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly usage: UsageAnchor;
   readonly last: LastRequest;
@@ -27,11 +27,11 @@ export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
 export interface TurnParts {
   readonly parts: ActorParts;
   readonly request: RequestParts;
-  /** Null: it is the channel's own agent's. */
+  /** Null: the channel's own agent answers. */
   readonly view: GuestView | null;
 }
 
-/** The turns of a channel that guests answer, and their state between turns. */
+/** A channel's turns that guests answer, and the state of each guest between its turns. */
 export class GuestTurns {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
@@ -51,7 +51,7 @@ export class GuestTurns {
     return answererOf(this.#parts.guests, agent);
   }
 
-  /** The parts of an agent's turns. What a guest asks its model says nothing of the channel's own requests. */
+  /** The parts of an agent's turns. A guest's requests leave the measurements of the channel's own requests alone. */
   partsOf(agent: AgentId | undefined): ActorParts {
     const guest = this.#guest(agent);
     return guest === null ? this.#parts : { ...this.#parts, agent: guest.agent };
@@ -104,7 +104,6 @@ export class GuestTurns {
     if (turn.agent !== undefined && kept !== null) this.#briefs.set(turn.agent, kept);
   }
 
-  /** Of the requests of an agent. */
   prefixes(agent: AgentId | undefined): PrefixChain {
     const chain = this.#prefixes.get(agent ?? null) ?? new PrefixChain();
     this.#prefixes.set(agent ?? null, chain);
@@ -112,7 +111,7 @@ export class GuestTurns {
   }
 }
 
-/** What a turn may do to a channel in which its agent is a guest: the channel's own view stays as it is. */
+/** A channel as a guest's turn may change it: the view of the channel's own agent stays as it is. */
 export function asGuest(channel: TurnChannel, view: GuestView | null): TurnChannel {
   if (view === null) return channel;
   return {

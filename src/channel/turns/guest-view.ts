@@ -17,14 +17,17 @@ import type { Seq } from "../../core/ids.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import type { ActorParts } from "../channel-context.ts";
 
-/** Longest brief of what no summary covers, estimated tokens; and its longest share of the usable window. */
+/** Longest brief of entries without a summary: in estimated tokens, and as a share of the usable window. */
 const BRIEF_TOKENS = 2000;
 const BRIEF_SHARE = 0.1;
-/** Newest messages that a guest reads word for word, as far as they may be kept of its window. */
+/** Newest messages that a guest reads word for word, if its window has room. */
 const NEWEST = 8;
-/** Factor by which entries after a brief may exceed it before it is written again: until then a guest's prompt only grows. */
+/**
+ * A brief is rewritten once the entries after it exceed its length by this factor. Until then a guest's prompt only
+ * grows.
+ */
 const MOST_BEHIND = 4;
-/** Omitted entries that a brief is made of, the newest. */
+/** Newest omitted entries that a brief reads. */
 const MOST_OMITTED = 300;
 
 export interface GuestViewParts extends Pick<ActorParts, "store" | "agent"> {
@@ -32,9 +35,9 @@ export interface GuestViewParts extends Pick<ActorParts, "store" | "agent"> {
   readonly compactorAgent: Pick<ActorParts["compactorAgent"], "digester">;
 }
 
-/** A guest's brief of a channel, for its next turn there. */
+/** A guest's brief of a channel, kept for its next turn there. */
 export interface KeptBrief {
-  /** Of the channel's history: another list tells of a commit, or of a text that was taken back. */
+  /** The summaries at the time: a commit or a deletion makes a new list. */
   readonly of: History["summaries"];
   /** The last entry that it covers. */
   readonly cut: Seq;
@@ -42,12 +45,12 @@ export interface KeptBrief {
 }
 
 /**
- * A channel as another agent than its own reads it: what the channel's summaries say, a brief of what no summary covers yet, with
- * the question in view, and the newest messages as they are. It is a history like any other, and fits the guest's window
- * whatever the channel's agent has room for. Nothing of it is written: the channel's own view stays as it is.
+ * A channel as a guest reads it: the channel's summaries, a brief of the entries without a summary, written for the
+ * question, and the newest messages word for word. It is a history like any other, and fits the guest's window,
+ * whatever the size of the window of the channel's agent. It is not stored, and leaves the channel's own view as it is.
  *
- * A brief is kept for the guest's next turns until many entries follow it, so that their requests share a prefix. Each new list of
- * summaries, and so each deletion, requires a new brief.
+ * A brief is kept for the guest's next turns until many entries follow it, so that their requests share a prefix. Each
+ * new list of summaries, and so each deletion, requires a new brief.
  */
 export class GuestView {
   readonly #parts: GuestViewParts;
@@ -56,7 +59,7 @@ export class GuestView {
   #kept: KeptBrief | null;
   #omittedTo: Seq = 0;
 
-  /** @param kept of the guest's turn before; null: none is */
+  /** @param kept the brief of the guest's turn before; null: there is none */
   constructor(
     parts: GuestViewParts,
     source: { snapshot(): Promise<History>; readonly current: History },
@@ -69,7 +72,7 @@ export class GuestView {
     this.#kept = kept;
   }
 
-  /** What the next turn of the same guest may go on with. */
+  /** The brief for the guest's next turn. */
   get kept(): KeptBrief | null {
     return this.#kept;
   }
@@ -85,7 +88,7 @@ export class GuestView {
     return this.#seen(history);
   }
 
-  /** Leaves entries out of this turn's requests, and of nothing else. */
+  /** Omits entries from this turn's requests only. */
   omit(toSeq: Seq): void {
     this.#omittedTo = Math.max(this.#omittedTo, toSeq);
   }
@@ -123,7 +126,7 @@ export class GuestView {
     return { of: history.summaries, cut, summaries: brief === null ? live : [...live, brief] };
   }
 
-  /** The live summaries, as they are, or where the guest's window has no room for them, what matters most of them. */
+  /** The live summaries, or an extract of them that fits the guest's window. */
   async #fitting({ summaries, coveredTo }: History, budget: Budget): Promise<readonly Summary[]> {
     const told = summaries.filter(({ kind }) => kind !== "reset");
     const room = Math.floor(summaryRoom(budget));
@@ -149,7 +152,7 @@ export class GuestView {
     ];
   }
 
-  /** Null: nothing is between the summaries and the newest messages. */
+  /** Null: no entry lies between the summaries and the newest messages. */
   async #digest(history: History, cut: Seq, budget: Budget): Promise<Summary | null> {
     const fromSeq = history.coveredTo + 1;
     if (cut < fromSeq) return null;
@@ -172,7 +175,7 @@ export class GuestView {
   }
 }
 
-/** Up to where a brief stands for entries: what is newer is shown as it is. Pure. */
+/** The last entry that a brief covers. Pure. */
 function cutOf(agent: Agent, history: History, turn: TurnRange, budget: Budget): Seq {
   const { entries } = history;
   const last = lastCoverable(entries, {

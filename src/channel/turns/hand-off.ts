@@ -7,14 +7,13 @@ import type { LoggedMessage } from "../../store/log/message-rows.ts";
 import { storableText } from "../../text/text.ts";
 import { type HandOff, ToolFailure, type ToolKit } from "../../tools/tool.ts";
 
-/** How often a question may be handed on, from agent to agent. */
 const MOST_HOPS = 4;
 
 const FURTHEST =
   `This was handed over ${MOST_HOPS} times already, and goes no further. Answer it yourself, in a plain sentence, ` +
   "with what you know, or say who could answer it.";
 
-/** Lets the agent of a turn hand over to another one of its channel. Whether it happens, the turn's end decides. */
+/** Lets a turn's agent hand over to another agent of the channel. The settlement decides whether it happens. */
 export function handingOver(team: Team, turn: TurnRange, history: () => History): ToolKit["handOff"] {
   return async ({ agent: wanted, message }): Promise<HandOff> => {
     const self = turn.agent ?? null;
@@ -29,7 +28,7 @@ export function handingOver(team: Team, turn: TurnRange, history: () => History)
   };
 }
 
-/** The chain that a hand-off of this turn would be in. What a person says begins a new one. Pure. */
+/** The chain of hand-offs that a turn continues. A person's message begins a new chain. Pure. */
 function chainOf(history: History, turn: TurnRange): HandOffChain {
   const asked = answeredMessages(history, turn);
   const isAskedAnew = asked.some(({ messageId }) => !isDueWork(messageId));
@@ -38,8 +37,8 @@ function chainOf(history: History, turn: TurnRange): HandOffChain {
 }
 
 /**
- * What a hand-off puts into the log: due for the other agent. Its id is made of the turn's, so that it is there once. Pure.
- * @param names of the agents
+ * The entry of a hand-off, due for the other agent. Its id derives from the turn's, so that it is appended once. Pure.
+ * @param names names of the agents
  */
 export function handedOver(
   { to, message }: HandOff,

@@ -1,27 +1,26 @@
 import { type Budget, partAt } from "../../context/usage.ts";
 import { dueMessages, type History } from "../../core/history.ts";
 import type { UserEntry } from "../../core/entry.ts";
-import { type AgentId, type Seq, turnId } from "../../core/ids.ts";
-import type { BegunBy, RunningTurn } from "../../store/turns/turn-rows.ts";
+import { type AgentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
-/** Most messages that one turn answers. */
 const MAX_MESSAGES = 100;
-/** Share of the usable window that the messages of one turn may take. */
+/** Share of the usable window for the messages of one turn. */
 const MAX_SHARE = 0.4;
 
-/** The messages of a turn. */
 export interface NextTurn {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Who answers them; left out: the channel's own agent. */
+  /** The agent that answers; default: the channel's own. */
   readonly agent?: AgentId;
 }
 
 /**
- * Chooses the messages of the next turn: all that are due, or, after an outage, as many as leave room for an answer. Where several
- * agents are asked, those of the first up to one for another: who has asked before is answered before. Pure.
- * @param budget of the agent that answers the first
- * @param answerer who answers what is meant for an agent
+ * Chooses the messages of the next turn: all that are due, or after an outage as many as leave room for an answer. If
+ * several agents are asked, it takes the first agent's messages up to the first message for another agent, which keeps
+ * the order of questions. Pure.
+ * @param budget the first answering agent's
+ * @param answerer the agent that answers messages for an agent
  */
 export function nextTurn(
   history: History,
@@ -36,7 +35,7 @@ export function nextTurn(
   let toSeq = first.seq;
   let tokens = 0;
   let count = 0;
-  // Messages between them that need no answer are shown as well, and count.
+  // Messages between the due ones are shown too, so they count.
   for (const entry of history.entries) {
     if (entry.seq < first.seq || entry.kind !== "user") continue;
     if (entry.addressed && answerer(entry.agent) !== agent) break;
@@ -50,22 +49,26 @@ export function nextTurn(
 }
 
 /**
- * The hand-off or ended subagent that began a turn of these messages; the first of several. Pure.
- * @returns undefined: the turn answers something new, such as a person's message
+ * The turn that began a turn of these messages, by a hand-off or by work that has ended; the first of several.
+ * @param ofWork the turn that has begun the work whose end a message reports; null: it reports none
+ * @returns null: the turn answers something new, such as a person's message
  */
-export function begunBy(asked: readonly Pick<UserEntry, "messageId">[]): BegunBy | undefined {
-  const all = asked.map(({ messageId }) => ownWork(messageId));
-  return all.includes(undefined) ? undefined : all[0];
-}
-
-function ownWork(messageId: string): BegunBy | undefined {
-  const [, kind, number] = /^(handoff|subagent)\/(\d+)/.exec(messageId) ?? [];
-  if (kind === undefined) return undefined;
-  return kind === "handoff" ? { turn: turnId(Number(number)) } : { subagent: Number(number) };
+export async function begunBy(
+  asked: readonly Pick<UserEntry, "messageId">[],
+  ofWork: (messageId: string) => Promise<TurnId | null>,
+): Promise<TurnId | null> {
+  let first: TurnId | null = null;
+  for (const { messageId } of asked) {
+    const [, handedOn] = /^handoff\/(\d+)/.exec(messageId) ?? [];
+    const turn = handedOn === undefined ? await ofWork(messageId) : turnId(Number(handedOn));
+    if (turn === null) return null;
+    first ??= turn;
+  }
+  return first;
 }
 
 /**
- * An earlier run of the turn has called tools, or its messages release some that were held back. Pure.
+ * Whether an earlier run of the turn called tools, or its messages release calls that were held back. Pure.
  * @param releases ids of those messages
  */
 export function needsItsTools(

@@ -4,15 +4,15 @@ import type { TurnEntryDraft } from "../../core/entry.ts";
 import type { History, TurnRange } from "../../core/history.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Pictures of tools that one turn is shown, the first: one that made room for another would change what a provider has cached. */
+/** Pictures from tools that one turn shows. The first ones stay: replacing one would change what a provider has cached. */
 const MOST_IMAGES = 8;
 
-/** The pictures that the tools of a turn have brought. */
+/** Pictures that the tools of a turn returned. */
 export class TurnImages {
   readonly #store: Pick<Store, "attached">;
   readonly #turn: TurnRange;
   readonly #history: () => History;
-  /** By their numbers. */
+  /** By picture number. */
   readonly #known = new Map<number, ModelImage>();
 
   constructor(store: Pick<Store, "attached">, turn: TurnRange, history: () => History) {
@@ -21,7 +21,7 @@ export class TurnImages {
     this.#history = history;
   }
 
-  /** What a turn is about to append, with as many pictures as it may still be shown. */
+  /** Drops pictures above the turn's limit from entries that are about to be appended. */
   withinTurn(drafts: readonly TurnEntryDraft[]): readonly TurnEntryDraft[] {
     if (drafts.every((draft) => draft.kind !== "tool_result" || draft.images === undefined)) return drafts;
     let room = MOST_IMAGES - this.#brought();
@@ -36,7 +36,6 @@ export class TurnImages {
     });
   }
 
-  /** Without any, it asks nobody. */
   async read(): Promise<readonly ResultImages[]> {
     if (this.#brought() === 0) return [];
     const kept = await this.#store.attached.ofResults(this.#turn.id, [...this.#known.keys()]);

@@ -9,9 +9,9 @@ const STOPPED = " … (stopped)";
 /** Ends an answer whose question was edited while it was written. */
 const EDITED = "(A message was changed meanwhile: this answers it as it read before.)";
 const SENTENCE_END = /(?:[.!?…]["'”’)\]]*(?=\s)|[。！？])/gu;
-/** From the middle of a word the rest of it would only be read again. */
+/** A cut answer drops its last, perhaps incomplete word. */
 const LAST_WORD = /(?<!\S)\S+$/u;
-/** Any character may be the last. */
+/** In scripts without spaces, a text may end at any character. */
 const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]$`, "u");
 
 /**
@@ -27,12 +27,12 @@ function stoppedText(said: string): string {
   return whole + (isInCode ? "\n```\n" : "") + (isInCode ? STOPPED.trimStart() : STOPPED);
 }
 
-/** Ends an answer that another agent was asked for. */
+/** Ends an answer by a substitute for an agent that no longer answers here. */
 function insteadOf(name: string): string {
   return `(${name} does not answer here any more: I have answered instead.)`;
 }
 
-/** Without the sentence at its end that was not ended, where not half of the text is lost by that, else without the last word. */
+/** Without the unfinished last sentence, or, if that is over half of the text, without the last word. */
 function wholeWords(text: string): string {
   const ends = [...text.matchAll(SENTENCE_END)].map((match) => match.index + match[0].length);
   const last = ends.at(-1) ?? 0;
@@ -40,11 +40,11 @@ function wholeWords(text: string): string {
 }
 
 /**
- * How a turn's outcome goes into the log. Never silence: a failure has a sentence for the person, without a word of
- * the provider's. What a model or a provider says of it may quote what people wrote, and a row outlives a deletion: it
- * is `told` in a log line, and not stored. Pure.
- * @param isEdited a message that it answers was changed behind the model's back
- * @param missed names of the agents that were asked, and that answer there no more
+ * The log's entry of a turn's outcome. Never silence: a failure has a sentence for the person, without the provider's
+ * words. A model's or provider's message may quote what people wrote, and the row outlives a deletion: so that message
+ * is only logged (`told`), not stored. Pure.
+ * @param isEdited a message that it answers was changed after the model had read it
+ * @param missed names of asked agents that no longer answer here
  */
 export function toSettlement(
   outcome: TurnOutcome,

@@ -1,18 +1,18 @@
 import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
-/** Own failures after which a turn is settled with a plain sentence. */
+/** Failures of its own after which a turn is settled with a plain sentence. */
 const MAX_FAILURES = 3;
 /**
- * Ends of processes after which it is settled. A deploy or a crash elsewhere ends most processes; but a message that ends its process
- * must not do so for ever, nor use up the restarts that a process manager allows.
+ * Process ends after which a turn is settled. Deploys and crashes elsewhere cause most of them; but a message that
+ * crashes its process must not do so forever, nor use up a process manager's restarts.
  */
 const MAX_DEATHS = 10;
-/** Ends of processes after which a turn waits before it is begun again. */
+/** Process ends after which a turn waits before its next attempt. */
 const CHANCE_DEATHS = 3;
 const REST_FROM_MS = 1000;
 const REST_TO_MS = 15_000;
 
-/** Whether a turn that was begun is settled without another attempt, and why; null: it is tried. Pure. */
+/** The reason to settle a begun turn without another attempt; null: it is tried again. Pure. */
 export function reasonToGiveUp({
   deaths,
   failures,
@@ -22,9 +22,9 @@ export function reasonToGiveUp({
 }
 
 /**
- * The delay before a turn during which processes have ended is begun again. Meanwhile this process answers the other channels, and its
- * own end does not count as an attempt. Pure.
- * @param fromMs the first delay; each is twice the one before
+ * The delay before the next attempt of a turn whose processes ended. Meanwhile this process answers other channels, and
+ * its own end does not count as an attempt. Pure.
+ * @param fromMs the first delay; each further one is twice as long
  * @returns ms
  */
 export function restBefore(deaths: number, fromMs: number = REST_FROM_MS): number {

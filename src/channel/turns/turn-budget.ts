@@ -11,13 +11,13 @@ type BudgetParts = Pick<ActorParts, "budgets" | "agent" | "owner" | "address"> &
   readonly history: Pick<GuardedHistory, "current">;
 };
 
-/** Who has asked for a turn first, as `discord:1234`; null: no person has. Pure. */
+/** The person who first asked for a turn, as `discord:1234`; null: nobody did. Pure. */
 export function askerOf(history: History, turn: TurnRange, platform: string): string | null {
   const first = answeredMessages(history, turn).find(({ author }) => author.id !== OWN_AUTHOR);
   return first === undefined ? null : `${platform}:${first.author.id}`;
 }
 
-/** The budget of which nothing is left for a turn; null: it may go on. It costs look-ups in memory. */
+/** The spent budget that stops a turn; null: it may continue. It only reads memory. */
 export function spentBudget(
   { budgets, agent, owner, address, history }: BudgetParts,
   turn: TurnRange,
@@ -28,7 +28,8 @@ export function spentBudget(
 }
 
 /**
- * A turn that begins is refused in words where nothing is left; one that has begun before, or that goes on with calls that were held back, is not.
+ * Refuses a new turn if a budget is spent. A turn that has begun before, or that goes on with calls that were held back, is not
+ * refused.
  * @returns null: it may begin
  */
 export function refusedForBudget(
@@ -45,19 +46,18 @@ export function refusedForBudget(
   return { outcome: { kind: "failed", failure: `spent_${spent.scope}`, why }, modelMs: 0 };
 }
 
-/** Tells people in the channel that a budget is nearly spent. */
+/** Warns people in the channel that a budget is nearly spent. */
 export function tellBudgets(
   parts: Pick<ActorParts, "budgets" | "owner" | "address" | "platform" | "agent" | "log" | "now">,
 ): void {
   const { budgets, owner, agent, now } = parts;
   for (const purse of budgets?.takeWarnings(owner.channel) ?? []) {
-    // One a day.
+    // One warning a day.
     const idempotencyKey = `budget-${purse.agent}-${purse.scope}-${purse.of}-${agent.time.day(now())}`;
     sendNotice(parts, { idempotencyKey, text: nearlySpent(purse) }, "budget_notice_not_sent");
   }
 }
 
-/** Pure. */
 function nearlySpent(purse: NamedPurse): string {
   const whose = {
     agent: "of what I may spend today",

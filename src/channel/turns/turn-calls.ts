@@ -13,8 +13,8 @@ import { askerOf, refusedForBudget } from "./turn-budget.ts";
 type TurnCallsParts = ActorParts & { readonly history: Pick<GuardedHistory, "current"> };
 
 /**
- * The model calls of one run of a turn. The row of the last one is stored with the turn's end, in one transaction; those before it as
- * soon as another call begins, without a wait: a crash loses the rows in flight.
+ * The model calls of one run of a turn. The last call's row is stored with the turn's end, in one transaction; earlier
+ * rows are stored without a wait when the next call begins. A crash loses the rows in flight.
  */
 export class TurnCalls {
   readonly #parts: TurnCallsParts;
@@ -26,7 +26,7 @@ export class TurnCalls {
   constructor(parts: TurnCallsParts, turn: RunningTurn, { releases }: Pick<AnsweredMessages, "releases">) {
     this.#parts = parts;
     this.#turn = turn;
-    // No budget refuses a turn that has begun before, or that goes on with calls that were held back.
+    // Budgets do not refuse a turn that has begun before or goes on with calls that were held back.
     const isUnderWay = turn.attempts > 1 || releases.length > 0;
     this.#isUnderWay = isUnderWay;
     const { id, question = id, calls: stored = 0 } = turn;
@@ -48,12 +48,12 @@ export class TurnCalls {
     this.#rows.push(this.#calls.end(record, estimatedTokens));
   }
 
-  /** Hands over the rows that are not stored. */
+  /** Returns the rows that are not stored yet. */
   take(): ModelCallRow[] {
     return this.#rows.splice(0);
   }
 
-  /** Stores what was not handed over. Does not wait. */
+  /** Stores the remaining rows without a wait. */
   store(): void {
     storeCalls(this.#parts, this.take());
   }

@@ -15,25 +15,22 @@ import {
 import type { Events } from "../../telemetry/events.ts";
 import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { ToolFailure, type ToolKit } from "../../tools/tool.ts";
+import type { ToolKit } from "../../tools/tool.ts";
 import type { Draft } from "../delivery/draft.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest, UsageAnchor } from "../model-usage.ts";
 import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
 import { TurnImages } from "./result-images.ts";
-import { TurnNotes } from "./turn-notes.ts";
-import { TurnSubagents } from "../subagents/turn-subagents.ts";
-import { hasSkills, useSkill } from "./turn-skills.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
 import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
-  /** For what outlives the turn. */
+  /** Recall that outlives the turn. */
   readonly allRecall: ActorParts["recall"];
-  /** The channel's own agent, whoever answers this turn. */
+  /** The channel's own agent, even if a guest answers this turn. */
   readonly own: ActorParts["agent"];
   readonly history: GuardedHistory;
   readonly turn: TurnRange;
@@ -42,16 +39,16 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly lastRequest: LastRequest;
   readonly sent: LastSent;
   readonly calls: TurnCalls;
-  /** Called before every model call: its request may be what makes a compaction due. */
+  /** Called before every model call, since its request may make a compaction due. */
   readonly onRequest: () => void;
   /** Called when summaries written ahead were committed on the reply path, with the duration, ms. */
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 };
 
-/** Different emoji that one run of a turn may try: nobody can make the bot flood the platform. */
+/** Different emoji that one run of a turn may use, so that nobody can make the bot flood the platform. */
 const MAX_REACTIONS = 3;
 
-/** A channel's place in people's words. */
+/** Where a channel is, in people's words. */
 export function sceneOf({
   address,
   kind,
@@ -90,39 +87,26 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
     : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
 }
 
-/** What a turn of this channel may do to it. */
+/** Makes the channel that a turn may read and change. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
   const scene = sceneOf(parts);
-  const keeper = parts.agent.notes;
-  const notes = keeper === null ? null : new TurnNotes(parts, turn.id, keeper, scene.fileNames);
-  const desk = parts.agent.config.subagents.enabled ? parts.subagents : undefined;
-  const subagents = desk === undefined ? null : new TurnSubagents(parts, desk);
   const site = { ...parts, recall: parts.allRecall };
+  const kitOf = parts.features.kitsOf(site);
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
-    // A name would tell the provider where people chat.
+    // A hash: a name would show the provider where people chat.
     cacheKey: createHash("sha256").update(`${parts.agent.config.id} ${channel}`).digest("hex").slice(0, 32),
     pace: parts.lastRequest.pace,
-    notes: async () => notes?.read() ?? [],
-    activeSkills: async () =>
-      hasSkills(parts.agent) ? parts.store.skills.names(owner.channel, turn.agent) : [],
-    subagents: async () => subagents?.lines() ?? [],
+    channelFiles: async () => parts.features.filesOf(kitOf),
+    activeTexts: async () => parts.features.activeTexts(owner.channel, parts.agent, turn.agent),
+    waitedFor: async () => parts.features.waitedFor(kitOf),
     toolKit: {
       react: reactor(parts),
-      async writeNote(request) {
-        if (notes === null) throw new ToolFailure("You keep no notes.");
-        return notes.write(request);
-      },
-      useSkill: async (request) => useSkill({ ...parts, guest: turn.agent }, request),
-      kitOf: parts.features.kitsOf(site),
+      kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
-      async spawnAgent(request, call) {
-        if (subagents === null) throw new ToolFailure("You have no subagents.");
-        return subagents.spawn(request, call);
-      },
     },
     attached: async () => attachedTo(parts, history.current, turn),
     resultImages: async () => images.read(),
@@ -130,7 +114,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     onRequest(model, context, made) {
       const at = now();
       parts.sent.note(at, model, context, made);
-      // A request for another window says nothing of the channel's own requests.
+      // A request for another window is no measure of the channel's own requests.
       if (made.isForOneCall) return;
       parts.lastRequest.note(model, context, { id: turn.id, at: at.getTime() });
       parts.onRequest();
@@ -184,7 +168,7 @@ function countCalls({ calls, usage, sent }: TurnChannelParts): Pick<TurnChannel,
   };
 }
 
-/** Memories in a turn's last model request: from the automatic recall, and from its tool calls. */
+/** Memories in a turn's last model request: from the automatic recall and from tool calls. */
 function memoriesShown({ sent, recall, history, turn }: TurnChannelParts): MemoryId[] {
   const { entries } = sent.current?.history ?? history.current;
   const found = entries.flatMap((entry) =>
@@ -209,7 +193,7 @@ function tellSteps(
   };
 }
 
-/** Puts emoji under the newest message that the turn answers, or under another one. */
+/** Reacts with emoji to the newest message that the turn answers, or to another message. */
 function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKit["react"] {
   const tried = new Set<string>();
   return async (emoji, under) => {
@@ -224,12 +208,12 @@ function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKi
   };
 }
 
-/** Pictures that one turn is shown, the newest first. */
+/** Pictures that one turn shows, the newest first. */
 const MAX_IMAGES = 4;
-/** How an adapter names a picture in a message's text. */
+/** How an adapter marks a picture in a message's text. */
 const IMAGE_LABEL = "[image ";
 
-/** Replies and pictures of a turn's messages. Most turns have none, and cost no query. */
+/** Replies and pictures of a turn's messages. Most turns have none, which costs no query. */
 async function attachedTo(
   { store, owner, address, agent }: Pick<ActorParts, "store" | "owner" | "address" | "agent">,
   history: History,
@@ -269,12 +253,12 @@ async function attachedTo(
   return { replies, images };
 }
 
-/** Newest omitted entries that are read for an extract: a turn waits for it. */
+/** Newest omitted entries that an extract reads, since a turn waits for it. */
 const MOST_ENTRIES = 300;
 
 /**
- * An extract of the omitted range, from the current texts, until a summary covers it.
- * @returns null: nothing is omitted, or the extract comes too late
+ * An extract of the omitted range from its current texts, used until a summary covers it.
+ * @returns null: nothing is omitted, or the extract is late
  */
 async function omittedExtract(
   {

@@ -26,14 +26,14 @@ interface Asking {
   readonly repliesTo?: Promise<string>;
 }
 
-/** A search that began ahead of its turn. */
+/** A search that began before its turn. */
 interface Ahead<Found> {
   readonly text: string;
   readonly limit: number;
   readonly found: Promise<Found[]>;
 }
 
-/** What an agent may look up in its channel. */
+/** How an agent may search its channel. */
 export function recallableBy(
   parts: Pick<ActorParts, "agent" | "kind" | "workspace" | "isShared">,
 ): Recallable {
@@ -51,12 +51,12 @@ export class TurnRecall implements Disposable {
   readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
   readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
   readonly #all = new AbortController();
-  /** Of what the turn looks for by itself. */
+  /** Aborts the turn's automatic searches. */
   readonly #automatic = new AbortController();
   #entriesAhead: Ahead<EntryReference> | null = null;
   #memoriesAhead: Ahead<Memory> | null = null;
   #found: FoundIds = { entries: [], memories: [] };
-  /** Searches of the turn itself that have not ended, or came late. */
+  /** Automatic searches that have not ended, or were late. */
   #unanswered = 0;
   #arms: RecallArms | undefined;
 
@@ -70,22 +70,21 @@ export class TurnRecall implements Disposable {
     this.#turn = turn;
   }
 
-  /** It was begun for this turn, and for these words. */
+  /** Whether the search is for this turn and these words. */
   isFor({ fromSeq, toSeq }: Pick<TurnRange, "fromSeq" | "toSeq">, { text }: FirstRecall): boolean {
     return this.#turn.fromSeq === fromSeq && this.#turn.toSeq === toSeq && this.#memoriesAhead?.text === text;
   }
 
-  /** A search is under way, or waits. */
   get isSearching(): boolean {
     return this.#searches.pending + this.#searches.size > 0;
   }
 
-  /** Resolves once no search is under way, or waits. */
+  /** Resolves once no search is running or queued. */
   async settled(): Promise<void> {
     await this.#searches.onIdle();
   }
 
-  /** What was found before the model was asked. */
+  /** The results that arrived before the model call. */
   get found(): RecalledIds {
     const { entries, memories } = this.#found;
     if (this.#arms === undefined) return this.#found;
@@ -101,7 +100,7 @@ export class TurnRecall implements Disposable {
     return this.#unanswered > 0;
   }
 
-  /** Begins the turn's first search ahead: the log may not have its messages yet. */
+  /** Begins the turn's first search early: the log may lack its messages yet. */
   start({ text, entries, memories, askers, repliesTo }: FirstRecall): void {
     if (memories === 0) return;
     if (entries === 0) {
@@ -132,8 +131,8 @@ export class TurnRecall implements Disposable {
   }
 
   /**
-   * @param scope `hidden`: only what is not in the view, and nothing that comes late; `all`: for a tool
-   * @param signal of the tool's call
+   * @param scope `hidden`: only what is outside the view, and no late results; `all`: for a tool
+   * @param signal the tool call's
    * @returns the best first
    */
   async entries(
@@ -157,8 +156,8 @@ export class TurnRecall implements Disposable {
   }
 
   /**
-   * @param purpose `turn`: nothing that comes late
-   * @param signal of the tool's call
+   * @param purpose `turn`: no late results
+   * @param signal the tool call's
    */
   async memories(
     text: string,
@@ -180,7 +179,7 @@ export class TurnRecall implements Disposable {
     this.#all.abort();
   }
 
-  /** Runs a search when the others of this turn leave it room, until either signal ends it. */
+  /** Runs a search when a slot among the turn's searches is free, until either signal ends it. */
   async #search<Found>(signal: AbortSignal, find: (until: AbortSignal) => Promise<Found>): Promise<Found> {
     const until = AbortSignal.any([signal, this.#all.signal]);
     return this.#searches.add(async () => {

@@ -1,3 +1,8 @@
+/**
+ * The turns of a channel: which messages the next turn answers, its requests, and its settlement. They read and write
+ * the channel's log through its history and store; only the outbox and drafts reach the platform.
+ */
+
 import { randomUUID } from "node:crypto";
 import { dueMessages, isEditedSince } from "../../core/history.ts";
 import { formatAddress, type Seq, type TurnId, type ChannelAddress } from "../../core/ids.ts";
@@ -29,16 +34,16 @@ import { steadyNow } from "../../async/clock.ts";
 import type { Platform } from "../../platforms/platform.ts";
 
 const STOP = "stop";
-/** Most characters of a provider's message in the log. */
+/** Longest part of a provider's message that is logged, in characters. */
 const MOST_SAID = 200;
 
-/** Why a running turn is ended from outside: `/stop`; its messages changed; the actor closes. */
+/** Why a running turn is ended from outside: `/stop`, changed messages, a closing actor. */
 export type Interruption = typeof STOP | "redo" | "close";
 
-/** What a turn's draft has shown of its answer. */
+/** The part of an answer that a turn's draft has shown. */
 interface Opened {
   readonly idempotencyKey: string;
-  /** The platform's id of the message that shows it; null: none that we know of. */
+  /** The platform's id of the message that shows it; null: none known. */
   readonly shown: string | null;
 }
 
@@ -51,18 +56,18 @@ interface RunParts {
   readonly by: TurnParts;
 }
 
-/** Runs one turn of a channel at a time: whom it answers, its draft, its settlement. */
+/** Runs one turn of a channel at a time: its messages, draft and settlement. */
 export class TurnRunner {
   readonly #parts: ActorParts;
   readonly #history: GuardedHistory;
   readonly #outbox: Outbox;
-  /** When messages became durable, by this process' clock: for the time that a person waited. */
+  /** When messages became durable, by this process' clock, to measure how long a person waited. */
   readonly #acceptedAt = new Map<Seq, Date>();
   /** The search that began ahead of the next turn. */
   #ahead: TurnRecall | null = null;
-  /** The message whose append was to begin its turn, and the turn that has begun so. */
+  /** The message whose append was to begin its turn, and the turn that then began. */
   #expected: { readonly seq: Seq; turn: RunningTurn | null } | null = null;
-  /** The last turn with failures of its own, and their number. */
+  /** The last turn with failures of its own, and their count. */
   #failed: { readonly turn: TurnId; readonly times: number } | null = null;
   readonly #guests: GuestTurns;
   #takenTo: Seq = 0;
@@ -85,7 +90,6 @@ export class TurnRunner {
     return this.#running && steadyNow() - this.#running.startedAt;
   }
 
-  /** The turn that runs. */
   get running(): RunningTurn | null {
     return this.#running?.turn ?? null;
   }
@@ -100,12 +104,12 @@ export class TurnRunner {
     return this.#acceptedAt.size > 0;
   }
 
-  /** A message behind `seq` was accepted that no turn has settled yet. */
+  /** A message after `seq` was accepted that no turn has settled yet. */
   isAwaitedBehind(seq: Seq): boolean {
     return this.#acceptedAt.keys().some((accepted) => accepted > seq);
   }
 
-  /** Messages up to here belong to a turn that has begun, or is being begun. */
+  /** Messages up to here belong to a turn that has begun or is beginning. */
   get takenTo(): Seq {
     return this.#takenTo;
   }
@@ -119,7 +123,7 @@ export class TurnRunner {
     for (const seq of this.#acceptedAt.keys()) if (seq <= settledTo) this.#acceptedAt.delete(seq);
   }
 
-  /** A text was deleted: a turn that has sent it to its model, or is about to, begins again. */
+  /** A text was deleted: a turn whose model has read it, or is about to, begins again. */
   gone(seq: Seq): void {
     this.#dropAhead();
     if (seq <= (this.#running?.turn.toSeq ?? 0)) this.interrupt("redo");
@@ -127,7 +131,7 @@ export class TurnRunner {
 
   /**
    * Memories or notes of another channel were deleted: drops the search ahead.
-   * @returns whether a turn runs that may have been shown them
+   * @returns whether a running turn may have read them
    */
   async isOutdated(): Promise<boolean> {
     this.#dropAhead();
@@ -137,7 +141,7 @@ export class TurnRunner {
     return !(await this.#history.hasAll(turn, recall.found.memories).catch(() => false));
   }
 
-  /** Resolves once the running turn looks for nothing; null: it does not now. */
+  /** Resolves once the running turn has no search; null: it has none. */
   get searches(): Promise<void> | null {
     const recall = this.#running?.recall;
     return recall?.isSearching === true ? recall.settled() : null;
@@ -164,17 +168,17 @@ export class TurnRunner {
     if (this.#expected?.seq === turn.fromSeq) this.#expected.turn = turn;
   }
 
-  /** Forgets what was prepared: the log was read again, or a reset has ended it. */
+  /** Drops the preparation after the log was read again, or after a reset. */
   expectNothing(): void {
     this.#expected = null;
   }
 
   /**
    * Begins the turn that was left running, or one for the due messages.
-   * @returns null: nothing is due; `unknown`: by the log a turn runs that we have not heard of
+   * @returns null: nothing is due; `unknown`: the log has a running turn that this process did not begin
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
-    const { store, owner } = this.#parts;
+    const { store, owner, features } = this.#parts;
     const answerer = this.#guests.answerer.bind(this.#guests);
     if (leftBehind !== null) {
       this.#take(leftBehind);
@@ -194,18 +198,18 @@ export class TurnRunner {
     this.#expected = null;
     const range = begun ?? chosen;
     this.#take(range);
-    // The search runs while the turn's row is written. What a guest is to find depends on the brief that it is given.
+    // The search runs while the turn's row is written. A guest's search depends on its brief, so it begins later.
     if (range.agent !== undefined) this.#dropAhead();
     else {
       const wanted = firstRecall(history, range.toSeq, recallableBy(this.#parts));
       if (this.#ahead?.isFor(range, wanted) !== true) this.#lookAhead(range, wanted);
     }
     if (begun !== null) return begun;
-    const by = begunBy(dueMessages(history).filter(({ seq }) => seq <= range.toSeq));
+    const answered = dueMessages(history).filter(({ seq }) => seq <= range.toSeq);
+    const by = await begunBy(answered, async (id) => features.begunBy(owner.channel, id));
     return (await store.turns.begin(owner, range.fromSeq, range.toSeq, range.agent, by)) ?? "unknown";
   }
 
-  /** Cancels the search that began ahead. */
   #dropAhead(): void {
     this.#ahead?.[Symbol.dispose]();
     this.#ahead = null;
@@ -227,8 +231,8 @@ export class TurnRunner {
   /**
    * Runs a turn to its settlement, and hands its answer to the outbox.
    * @param isStopped `/stop` came before it could begin: it says nothing
-   * @returns false if it did not settle: it was interrupted, and is begun again here or by the next owner
-   * @throws if the log could not be written: the turn may be settled all the same
+   * @returns false if it was interrupted before it settled: it begins again here or at the next owner
+   * @throws if the log could not be written: the turn may be settled nevertheless
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     try {
@@ -247,7 +251,7 @@ export class TurnRunner {
     const by = this.#guests.of(turn);
     using recall = this.#ahead ?? new TurnRecall(by.parts, by.view ?? this.#history, turn);
     this.#running = { turn, interrupt, startedAt: steadyNow(), recall };
-    // From here on a deletion ends the turn; before, it voided the search ahead.
+    // From here on, a deletion ends the turn; before, it voided the search ahead.
     this.#ahead = null;
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
@@ -267,7 +271,7 @@ export class TurnRunner {
       await draft?.close();
       if (interrupt.signal.aborted && interrupt.signal.reason !== STOP) return false;
       const opened = { idempotencyKey, shown: draft?.messageId ?? null };
-      // One transaction with the turn: if its outcome is unknown, the rows of its model calls are not written twice.
+      // One transaction with the turn: if its outcome is unknown, the calls' rows are not written twice.
       const told = { ...result, calls: calls.take(), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
@@ -345,7 +349,8 @@ export class TurnRunner {
     if (handed !== null || entry !== null) indexer.mark(owner.channel);
     const { inReplyTo, acceptedAt } = asked;
     if (entry === null) {
-      // Also what an earlier run of this turn has shown. The row lacks the id where the draft could not store it.
+      // Includes the part that an earlier run of this turn has shown. The row lacks the id if the draft could not store
+      // it.
       await this.#outbox.recover();
       if (opened.shown !== null) this.#outbox.withdraw(opened.shown, null);
     } else {
@@ -358,7 +363,7 @@ export class TurnRunner {
         modelMs,
         acceptedAt,
         mayBeSent: !isFresh,
-        // The row lacks the id where the draft could not store it.
+        // The row lacks the id if the draft could not store it.
         parts: parts.map((one) =>
           one.part === 0 ? { ...one, messageId: one.messageId ?? opened.shown } : one,
         ),
@@ -367,7 +372,7 @@ export class TurnRunner {
     const said = logged === undefined ? {} : { said: logged };
     this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spentOn(calls));
     this.forget(turn.toSeq);
-    this.#parts.subagents?.settled(owner.channel);
+    this.#parts.features.background.turnEnded(owner.channel);
   }
 
   /** Reports a turn's end once it is in the log. */
@@ -397,7 +402,7 @@ export class TurnRunner {
   }
 }
 
-/** Platforms hide the indicator after some seconds, ms. */
+/** Interval of repeating the typing indicator, which platforms hide after some seconds, ms. */
 const TYPING_REPEAT_MS = 8000;
 
 /** Shows the platform's typing indicator until it is disposed of. */

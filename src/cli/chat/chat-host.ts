@@ -4,7 +4,7 @@ import { COMMANDS } from "../../features/features.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import { agentId } from "../../core/ids.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
-import type { ChatHost, TurnEnding } from "../../platforms/terminal/attached/attached-chat.ts";
+import type { ChatHost, TurnEnding } from "../../platforms/local/attached/attached-chat.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { type Binding, findBinding } from "../../router/bindings.ts";
 import type { MessageEnd } from "../../store/turns/answer-provenance.ts";
@@ -74,13 +74,12 @@ function endingOf(
   const settled = { channel: `${PLATFORM_NAME}:${channel}`, outcome, reason, inReplyTo: [...inReplyTo] };
   if (answer === null) return { settled, answer: null };
   const message = {
-    channel: { platform: PLATFORM_NAME, name: channel } as const,
+    channel,
     text: answer.text,
     final: true,
     inReplyTo: [...inReplyTo],
     kind: answer.kind,
-    speaker: answer.agent === null ? null : nameOf(answer.agent),
-    timing: null,
+    ...(answer.agent !== null && { speaker: nameOf(answer.agent) }),
   };
   return { settled, answer: { id: answer.messageId, message } };
 }

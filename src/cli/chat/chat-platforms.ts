@@ -6,7 +6,7 @@ import type { BindingConfig, Config } from "../../config/config.ts";
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Platform } from "../../platforms/platform.ts";
-import { PLATFORM_NAME as LOOPBACK } from "../../platforms/loopback/client.ts";
+import { PLATFORM_NAME as LOOPBACK } from "../../platforms/local/loopback/client.ts";
 import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { PLATFORM_NAME as TERMINAL } from "../../platforms/terminal/intake.ts";
 import { type Binding, bindPlatform } from "../../router/bindings.ts";

@@ -12,7 +12,6 @@ import { describeRefused } from "../../llm/dialect.ts";
 import type { ModelAnswer, ModelRequest } from "../../llm/model.ts";
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
-import { modelsOfSubagents } from "../../turn/subagent/subagent.ts";
 import { createAgentsToLook, type Teller } from "../shared/agents-to-look.ts";
 import { ASKS, summaryRequest, triedTool, turnRequest } from "./model-rehearsal.ts";
 import { measureWindow, MOST_WINDOW_CALLS } from "./needle-search.ts";
@@ -45,7 +44,7 @@ function partsOf(agents: Agents): Part[] {
   const parts = new Map<string, Part>();
   for (const staff of agents.all()) {
     const { config } = staff.agent;
-    const answering = [config.model, ...config.fallbacks, ...modelsOfSubagents(config)];
+    const answering = [config.model, ...config.fallbacks];
     const summarising = staff.compactorAgent.modelNames();
     for (const name of new Set([...answering, ...summarising])) {
       const known = parts.get(name);

@@ -2,35 +2,33 @@ import type { Entry } from "../../core/entry.ts";
 import { isCounted, legalCuts } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 
-/** What a cut is to reach. */
 export interface CutGoal {
-  /** Share of the raw counted entries that it covers at least. */
+  /** Smallest share of the raw counted entries that it covers. */
   readonly share: number;
-  /** Estimated tokens of the request that it gets down to. */
+  /** Estimated tokens of the request that it aims for. */
   readonly target: number;
-  /** Estimated tokens that it covers at least; default: any. */
+  /** Fewest estimated tokens that it covers; default: any. */
   readonly least?: number;
 }
 
-/** What a cut is chosen from. */
 export interface CutState {
   /** The raw entries, by seq. */
   readonly entries: readonly Entry[];
   /** The last seq that may leave the view. */
   readonly lastCoverable: Seq;
-  /** Estimated tokens of the request with the new summary in it, before any of `entries` has left. */
+  /** Estimated tokens of the request with the new summary and all of `entries`. */
   readonly tokens: number;
   readonly tokensOf: (entry: Entry) => number;
-  /** Null: everything that may leave. */
+  /** Null: all entries that may leave. */
   readonly goal: CutGoal | null;
 }
 
 /** The raw entries up to `toSeq` leave the view. */
 export interface Cut {
   readonly toSeq: Seq;
-  /** Estimated tokens of the raw entries that it covers. */
+  /** Estimated tokens of the covered raw entries. */
   readonly tokens: number;
-  /** Messages, calls and results among them. */
+  /** Number of covered messages, calls and results. */
   readonly counted: number;
 }
 
@@ -39,16 +37,15 @@ interface Candidate extends Cut {
   readonly silence: number;
 }
 
-/** Of as many candidates as lead to the first good cut, this share more may compete with it. */
+/** Share by which later candidates may extend those up to the first good cut. */
 const SILENCE_SHARE = 0.2;
 
 /**
- * Chooses where the covered range ends: whole groups until the goal is reached, or until only what must be kept is
+ * Chooses where the covered range ends: whole groups, until the goal is reached or only entries that must stay are
  * left.
  *
- * The longest silence is looked for behind the first cut that reaches the goal, not before it: a fifth more of the
- * candidates compete, and each of them reaches the goal, too. So a pause in the talk never costs the share or the
- * target. Of equal silences the later one wins.
+ * Among the first cut that reaches the goal and a fifth more candidates after it, the longest silence wins; of equal
+ * silences, the later one. All of them reach the goal, so a pause in the talk never costs the share or the target.
  * @returns null: no whole group may leave
  */
 export function chooseCut(state: CutState): Cut | null {
@@ -73,7 +70,7 @@ function firstReaching(candidates: readonly Candidate[], state: CutState, goal: 
   );
 }
 
-/** Every legal cut that leaves what must be kept, oldest first. */
+/** Every legal cut that leaves the entries that must stay, oldest first. */
 function findCandidates({ entries, lastCoverable, tokensOf }: CutState): Candidate[] {
   const cuts = legalCuts(entries);
   const candidates: Candidate[] = [];
@@ -84,7 +81,7 @@ function findCandidates({ entries, lastCoverable, tokensOf }: CutState): Candida
     tokens += tokensOf(entry);
     counted += Number(isCounted(entry));
     const next = entries[index + 1];
-    // Messages that came late may carry an earlier time than those before them.
+    // Late messages may carry an earlier time than those before them.
     const silence = next === undefined ? 0 : Math.max(0, next.at.getTime() - entry.at.getTime());
     if (cuts.has(entry.seq)) candidates.push({ toSeq: entry.seq, tokens, counted, silence });
   }

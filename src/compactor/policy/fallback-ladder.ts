@@ -4,21 +4,21 @@ import type { JobPlan } from "../../core/compaction.ts";
 export interface FallbackState {
   /** Its range in the last attempt. */
   readonly plan: Pick<JobPlan, "kind" | "tier" | "fromSeq" | "toSeq">;
-  /** How often its range has been halved. */
+  /** Number of times that its range was halved. */
   readonly halved: number;
-  /** Attempts so far, this one included. */
+  /** Attempts so far, with this one. */
   readonly attempts: number;
   /** Configured models that it has not asked yet. */
   readonly modelsLeft: number;
   /** It must not be put off: if no model can write a summary, a digest is committed. */
   readonly mustProgress: boolean;
-  /** How often a job for the same redo has ended with a rejected summary. */
+  /** Number of jobs for the same redo that ended with a rejected summary. */
   readonly refusedBefore: number;
   /** `refused`: the summary was rejected; `unavailable`: there was no output. */
   readonly failure: "refused" | "unavailable" | "deadline";
 }
 
-/** What to try next. `give_up` ends the job until the back-off is over; a final digest is not written again. */
+/** The next attempt. `give_up` ends the job until the back-off is over; a final digest is not replaced by a model. */
 export type Step =
   | { readonly do: "half" }
   | { readonly do: "other_model" }
@@ -27,11 +27,11 @@ export type Step =
   | { readonly do: "give_up" };
 
 const MAX_HALVINGS = 2;
-/** Largest number of entries that are not halved. */
+/** Ranges of at most this many entries are not halved. */
 const FEW_ENTRIES = 4;
-/** The last attempt of a job whose attempts run into their deadline. */
+/** Attempts of a job whose attempts exceed their deadline. */
 const LAST_IN_TIME = 2;
-/** Jobs for one redo that may end with a rejected summary before its digest becomes final: models would be paid without end. */
+/** Rejected summaries of one redo after which its digest becomes final, which bounds the cost. */
 const MAX_REDOS = 3;
 
 /** The fallback ladder: the next step of a job after a failed attempt. It ends with a digest or giving up after a few steps. */
@@ -49,12 +49,15 @@ export function nextStep(state: FallbackState): Step {
   }
 }
 
-/** What a person wants better is not replaced by something worse. */
+/**
+ * Whether the digest of a redo becomes final. A redo that a person asked for ends without one: it must not make the
+ * summary worse.
+ */
 function isHopeless({ plan, refusedBefore }: FallbackState): boolean {
   return plan.kind === "redo" && plan.tier !== "forced" && refusedBefore + 1 >= MAX_REDOS;
 }
 
-/** An omitted range must be covered whole, or an emergency omission would last. */
+/** An omitted range must be covered whole, or the emergency omission would last. */
 function canHalve({ plan, halved }: FallbackState): boolean {
   const entries = plan.toSeq - plan.fromSeq + 1;
   const isWhole = plan.kind !== "leaf" || plan.tier === "emergency";

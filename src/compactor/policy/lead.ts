@@ -1,12 +1,12 @@
 import type { History } from "../../core/history.ts";
 
-/** Entries by which it is judged how fast people talk. */
+/** Newest entries that measure how fast people talk. */
 const NEWEST = 20;
 
 /**
- * Estimated tokens that are going to be said while the next summary is written, if people talk on as they do. Pure.
- * @param jobMs how long the last summary took, ms; 0: none was written yet
- * @param most tokens: a burst tells little of what comes
+ * Estimated tokens that people add while the next summary is written, at their present pace. Pure.
+ * @param jobMs duration of the last summary, ms; 0: none was written yet
+ * @param most tokens: a burst predicts little
  */
 export function leadTokens({ entries }: Pick<History, "entries">, jobMs: number, most: number): number {
   const newest = entries.slice(-NEWEST);

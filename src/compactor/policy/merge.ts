@@ -3,28 +3,28 @@ import { type JobKind, type JobPlan, LEVELS, MAX_LIVE_SUMMARIES, TOP_LEVEL } fro
 import type { History, Summary } from "../../core/history.ts";
 
 /**
- * Which summaries are to become one. Each level has a share of the room that all may take: its summaries are merged when they have
- * used it, and not before, for each merge is a model's call and a rewriting of what was already told.
+ * The inputs for choosing summaries to merge. Each level has a share of the room for all summaries. A level is merged
+ * only once its share is used up, since each merge costs a model call and rewrites its content.
  */
 export interface SummariesState {
   readonly history: Pick<History, "summaries" | "ahead">;
   /** Longest summary of raw entries, estimated tokens. */
   readonly summaryCap: number;
-  /** Estimated tokens that all live summaries may take, with their labels. */
+  /** Room for all live summaries with their labels, estimated tokens. */
   readonly summaryRoom: number;
 }
 
-/** A reset has no text: there is nothing to merge, to write again, or to count. */
+/** A reset has no text: it is neither merged, written again nor counted. */
 export function isWritten(summary: Summary): boolean {
   return summary.kind !== "reset";
 }
 
-/** Is there no room for one more summary beside those that are live? */
+/** Whether one more summary has no room beside the live ones. */
 export function isFull({ history, summaryCap, summaryRoom }: SummariesState): boolean {
   return lengthOf(history.summaries.filter(isWritten)) + summaryCap + SUMMARY_LABEL_TOKENS > summaryRoom;
 }
 
-/** May a merge be due? Cheap, for it is asked at every append. */
+/** Whether a merge may be due. Cheap, since it runs at every append. */
 export function mayMerge(state: SummariesState): boolean {
   const { summaries, ahead } = state.history;
   if (summaries.length < 2) return false;
@@ -32,10 +32,13 @@ export function mayMerge(state: SummariesState): boolean {
   return live + ahead.length >= CROWDED || isFull(state) || planMerge(state) !== null;
 }
 
-/** So many summaries, those written ahead among them, leave no place for the next landing but that of a merge. */
+/** Number of summaries, with those written ahead, from which the next landing has room only for a merge. */
 const CROWDED = MAX_LIVE_SUMMARIES - 1;
 
-/** Once what is written ahead has landed, is there no place or no room for one more summary? Then fewer are merged than usual. */
+/**
+ * Whether one more summary has no place or no room once those written ahead have landed. Merges then spare fewer
+ * summaries than usual.
+ */
 export function isCrowded({ history, summaryCap, summaryRoom }: SummariesState): boolean {
   const { summaries, ahead } = history;
   const live = summaries.filter(isWritten);
@@ -49,7 +52,7 @@ export function isCrowded({ history, summaryCap, summaryRoom }: SummariesState):
   return length + lengthOnceMerged(merged, summaryRoom) > summaryRoom;
 }
 
-/** Of neighbouring summaries that become one of the next level, at most. */
+/** Most tokens of neighbouring summaries once they are merged into the next level. */
 function lengthOnceMerged(merged: readonly Summary[], summaryRoom: number): number {
   const level = Math.min(TOP_LEVEL, Math.max(...merged.map((one) => one.level)) + 1);
   const { share = 0, full = 1 } = LEVELS[level] ?? {};
@@ -70,16 +73,17 @@ export function hasMerge({ ahead }: Pick<History, "ahead">): boolean {
 }
 
 /**
- * What is to be merged: the lowest level that has used its share. Into the top level goes what is there already, too.
- * @param must there is no place or no room for one more summary: then the level with the most summaries
+ * Plans a merge of the lowest level that has used its share. A merge into the top level includes that level's summary.
+ * @param must one more summary has no place or no room: falls back on the level with the most summaries
  */
 export function planMerge(state: SummariesState, must = false): JobPlan | null {
   return mergesOf(state, must, 1)[0] ?? null;
 }
 
 /**
- * The same where a leaf waits for it. Of what may be merged it takes what leaves room for that leaf behind all that lands before it, if
- * need be with the newest of a level, or whole levels together: else a second merge would have to come first, while messages are omitted.
+ * Plans a merge for which a leaf waits: the first that leaves room for the leaf and for all that lands before it, if
+ * need be with a level's newest summary, or with several levels. Otherwise a second merge would have to come first,
+ * while messages are omitted.
  */
 export function planMergeBeforeLeaf(state: SummariesState): JobPlan | null {
   const usual = mergesOf(state, true, 1);
@@ -87,7 +91,7 @@ export function planMergeBeforeLeaf(state: SummariesState): JobPlan | null {
   return plans.find((plan) => leavesRoom(state, plan)) ?? usual[0] ?? null;
 }
 
-/** @param spared so many of the newest of a level, which people still talk about; but one alone would only be written again */
+/** @param spared number of a level's newest summaries, still under discussion, to leave out; at least two are merged */
 function mergesOf(state: SummariesState, must: boolean, spared: number): JobPlan[] {
   const live = state.history.summaries.filter(isWritten);
   const levels = Array.from({ length: TOP_LEVEL - 1 }, (_, index) => index + 1)
@@ -103,7 +107,7 @@ function mergesOf(state: SummariesState, must: boolean, spared: number): JobPlan
   });
 }
 
-/** All but the newest, of whatever level. */
+/** A merge of all summaries but the newest, of all levels. */
 function mergeOfAll({ history }: SummariesState): JobPlan[] {
   const merged = history.summaries.filter(isWritten).slice(0, -1);
   const level = Math.min(TOP_LEVEL, 1 + Math.max(...merged.map((one) => one.level)));
@@ -111,7 +115,7 @@ function mergeOfAll({ history }: SummariesState): JobPlan[] {
   return plan === null ? [] : [plan];
 }
 
-/** Whether one more leaf has a place and room, however long its texts become, once this merge and the leafs written ahead are live. */
+/** Whether one more leaf has a place and room once this merge and the leafs written ahead are live, at their longest. */
 function leavesRoom({ history, summaryCap, summaryRoom }: SummariesState, plan: JobPlan): boolean {
   const live = history.summaries.filter(isWritten);
   const isMerged = ({ fromSeq, toSeq }: Summary): boolean => fromSeq >= plan.fromSeq && toSeq <= plan.toSeq;

@@ -19,10 +19,10 @@ import {
 import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
 import { landsNow } from "./landing.ts";
 
-/** What the compactor knows of a channel when it decides. */
+/** A channel's state for the decision. */
 export interface CompactionState extends SummariesState {
   readonly history: History;
-  /** Estimated tokens of the whole request, the omitted entries included. */
+  /** Estimated tokens of the whole request, with the omitted entries. */
   readonly tokens: number;
   /** Estimated tokens at which a request takes this share of the usable window. */
   readonly tokenBudgetAt: (share: number) => number;
@@ -30,9 +30,9 @@ export interface CompactionState extends SummariesState {
   readonly keepTokens: number;
   /** Estimated tokens of raw text for which a summary is written ahead. */
   readonly stretchTokens: number;
-  /** Estimated tokens of raw text that a summary covers at least, unless entries are omitted or a person asked. */
+  /** Fewest estimated tokens of raw text for a summary, unless entries are omitted or a person asked. */
   readonly leastOfLeaf: number;
-  /** Estimated tokens that are going to be said while a summary is written, as far as that is known. */
+  /** Estimated tokens that people add while a summary is written, if known. */
   readonly leadTokens: number;
   readonly rules: Pick<
     CompactionConfig,
@@ -46,32 +46,31 @@ export interface CompactionState extends SummariesState {
     | "maxRawTokens"
     | "writeAhead"
   >;
-  /** First entry that must stay raw: unsettled, or of the running turn; lastSeq + 1 where there is none. */
+  /** First entry that must stay raw: unsettled, or of the running turn; lastSeq + 1: none. */
   readonly firstKept: Seq;
   readonly tokensOf: (entry: Entry) => number;
-  /** A person asked for it. */
   readonly isForced: boolean;
   /** The summary that a person wants written again; null: none. */
   readonly redoOf: Pick<JobPlan, "fromSeq" | "toSeq"> | null;
-  /** Why the last leaf was begun, if its calls sufficed for the beginning of its range alone; else null. */
+  /** The tier of the last leaf, if its calls sufficed only for the beginning of its range; else null. */
   readonly cutShort: Tier | null;
   /** Redos and background work wait: the summariser is away or was just refused. */
   readonly isResting: boolean;
-  /** Left out: nothing is known of a cache, and what waits lands as soon as the tier is reached. */
+  /** Left out: the cache is unknown, and summaries written ahead land as soon as the tier is reached. */
   readonly cache?: CacheState;
 }
 
 export interface CacheState {
   readonly terms: CacheTerms;
-  /** Estimated tokens with which a request begins whatever lands. */
+  /** Estimated tokens at a request's beginning that no landing changes. */
   readonly sharedTokens: number;
-  /** Estimated tokens that a turn adds. */
+  /** Estimated tokens that each turn adds. */
   readonly turnTokens: number;
 }
 
 /**
- * `land`: what was written ahead is to be committed now; `blocked`: something is due, and nothing can be done about it; the next append
- * tries again.
+ * `land`: commit the summaries written ahead now; `blocked`: something is due but impossible, and is tried again at the
+ * next append.
  */
 export type Decision =
   | { readonly kind: "job"; readonly plan: JobPlan }
@@ -79,24 +78,24 @@ export type Decision =
   | { readonly kind: "blocked"; readonly tier: Tier; readonly reason: string }
   | { readonly kind: "idle" };
 
-/** Share of the raw counted entries that a leaf covers at least; null: all that may leave. */
+/** Smallest share of the raw counted entries that a leaf covers; null: all that may leave. */
 const LEAF_SHARE: Readonly<Record<Tier, number | null>> = {
   background: 0.3,
   aggressive: 0.5,
   emergency: 0.5,
   forced: null,
 };
-/** A text of fewer estimated tokens is not worth a model's call. */
+/** Source texts of fewer estimated tokens are not worth a model call. */
 export const MIN_SOURCE_TOKENS = 100;
 
 const IDLE: Decision = { kind: "idle" };
 const LAND: Decision = { kind: "land" };
 
 /**
- * Decides what a channel's one job is to be now. In order: a summary that a person wants written again; a merge where no more summaries fit; the commit of what was written ahead,
- * where room is wanted; what a person asked for; an omitted range; aggressive; the rest of a leaf that was cut short; a merge;
- * background; a stretch to write ahead; a redo. What is blocked does not hold up what comes after it. Pure: the same state gives
- * the same decision.
+ * Chooses a channel's one job. In order: a summary that a person wants written again; a merge, if no more summaries
+ * fit; the landing of summaries written ahead, if room is needed; a forced compaction; an omitted range; the aggressive
+ * tier; the rest of a leaf that was cut short; a merge; the background tier; a stretch to write ahead; a redo. A
+ * blocked step does not hold up later ones. Pure: the same state gives the same decision.
  */
 export function decide(state: CompactionState): Decision {
   const { history, rules, isForced, isResting } = state;
@@ -119,8 +118,8 @@ export function decide(state: CompactionState): Decision {
 }
 
 /**
- * Must what was written ahead land at once? It needs no model, and so waits for nothing; but if one more stretch is being written, it
- * may wait for that up to the emergency: fewer landings, each of them deeper.
+ * Whether the summaries written ahead must land at once. Landing needs no model, so it waits for nothing. But while
+ * another stretch is being written, it may wait for that until the emergency, which makes fewer and deeper landings.
  */
 export function mustLand(state: CompactionState, isWriting = false): boolean {
   const { history, isForced, rules } = state;
@@ -129,7 +128,7 @@ export function mustLand(state: CompactionState, isWriting = false): boolean {
   return isAt(state, isWriting ? rules.emergencyThreshold : rules.aggressiveThreshold);
 }
 
-/** The next entries to cover have a summary that was written ahead. */
+/** Whether the next entries to cover have a summary written ahead. */
 function hasWritten(history: History): boolean {
   return writtenTo(history) > history.coveredTo;
 }
@@ -143,12 +142,12 @@ function isBackgroundDue(state: CompactionState, lead = 0): boolean {
   return entries.reduce((sum, entry) => sum + tokensOf(entry), lead) >= rules.maxRawTokens;
 }
 
-/** What is written ahead lands once it is enough for the tier, or nothing can be added to it. */
+/** Lands the summaries written ahead once the background tier is due. */
 function landWritten(state: CompactionState): Decision {
   return isBackgroundDue(state) && hasWritten(state.history) ? landCheaply(state) : IDLE;
 }
 
-/** By room there is no hurry yet: it lands when that costs less than to wait. */
+/** Room is not urgent yet: lands once that is cheaper than waiting. */
 function landCheaply(state: CompactionState): Decision {
   const { cache, tokens, tokenBudgetAt, rules } = state;
   if (cache === undefined) return LAND;
@@ -162,17 +161,17 @@ function landCheaply(state: CompactionState): Decision {
   return landsNow(landing, cache.terms) ? LAND : IDLE;
 }
 
-/** A summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
+/** Plans a summary of the oldest stretch that has none, once it is long enough. Nothing leaves the view. */
 function writeAhead(state: CompactionState): Decision {
   const { rules, stretchTokens: least, leastOfLeaf, leadTokens, history } = state;
   if (!rules.writeAhead) return IDLE;
   const decision = planStretch(state, { tokens: least, goal: { share: 0, target: 0 }, least });
   if (decision.kind === "job" || !hasWritten(history) || !isBackgroundDue(state, leadTokens)) return decision;
-  // By the time that it is written the tier is reached: all that may leave by then goes with it.
+  // The tier will be reached by the time it is written: takes all that may leave by then.
   return planStretch(state, { tokens: state.tokens, goal: null, least: leastOfLeaf });
 }
 
-/** What is to be written before the tier's goal is reached, if it is worth a summary of its own. */
+/** Plans the rest of the tier's goal, if it is worth a summary of its own. */
 function writeMore(state: CompactionState, tokens: number): Decision {
   const { history, rules, tokenBudgetAt, leastOfLeaf } = state;
   const counted = history.entries.filter(isCounted);
@@ -180,17 +179,17 @@ function writeMore(state: CompactionState, tokens: number): Decision {
   const share = (LEAF_SHARE.background ?? 0) - written / counted.length;
   const target = tokenBudgetAt(rules.target);
   if (share <= 0 && tokens <= target) return IDLE;
-  // The share is of all raw messages, and the cut is chosen among those that have no summary.
+  // The share is of all raw messages; the cut is among those without a summary.
   const goal = { share: (Math.max(0, share) * counted.length) / (counted.length - written), target };
   return planStretch(state, { tokens, goal, least: leastOfLeaf });
 }
 
 interface StretchGoal {
-  /** Estimated tokens of the request before it. */
+  /** Estimated tokens of the request before the cut. */
   readonly tokens: number;
   /** Null: all that may leave. */
   readonly goal: CutGoal | null;
-  /** Estimated tokens that it has at least. */
+  /** Fewest estimated tokens of the stretch. */
   readonly least: number;
 }
 
@@ -201,19 +200,19 @@ function planStretch(state: CompactionState, { tokens, goal, least }: StretchGoa
   const next = ahead.find(({ kind, fromSeq }) => kind === "leaf" && fromSeq > from);
   if (next !== undefined) return stretch(state, from + 1, next.fromSeq - 1);
   if (ahead.filter(({ kind }) => kind === "leaf").length >= MAX_AHEAD) return IDLE;
-  // A merge comes before the last place is taken: later it could not land together with leafs.
+  // A merge comes before the last place is used: later it could not land together with leafs.
   if (isCrowded(state)) return IDLE;
   const rest = history.entries.filter(({ seq }) => seq > from);
   const whole = { entries: rest, lastCoverable: lastToCover(state), tokens, tokensOf, goal };
   let cut = chooseCut(whole);
-  // Of a long range, as after hours in which nobody looked, one summary would tell little: it becomes several.
+  // A long range, as after hours without a check, becomes several summaries: one would lose too much.
   if (cut !== null && cut.tokens >= 2 * state.stretchTokens)
     cut = chooseCut({ ...whole, tokens: state.stretchTokens, goal: { share: 0, target: 0 } });
   if (cut === null || cut.tokens < Math.max(least, MIN_SOURCE_TOKENS)) return IDLE;
   return stretch(state, from + 1, cut.toSeq);
 }
 
-/** Also in place of one that a deletion or an edit has voided, before those that are written: they land in order. */
+/** Plans a stretch, also one that refills a gap after a deletion or an edit: summaries written ahead land in order. */
 function stretch({ history, tokensOf }: CompactionState, fromSeq: Seq, toSeq: Seq): Decision {
   const sourceTokens = history.entries
     .filter(({ seq }) => seq >= fromSeq && seq <= toSeq)
@@ -241,7 +240,7 @@ function background(state: CompactionState): Decision {
   return hasWritten(state.history) ? landCheaply(state) : planLeaf(state, "background");
 }
 
-/** Estimated tokens of the request once what is written ahead has landed. Pure. */
+/** Estimated tokens of the request once the summaries written ahead have landed. Pure. */
 export function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: CompactionState): number {
   const to = writtenTo(history);
   const leafs = history.ahead.filter(({ kind, toSeq }) => kind === "leaf" && toSeq <= to).length;
@@ -250,7 +249,7 @@ export function tokensOnceLanded({ history, tokens, summaryCap, tokensOf }: Comp
     .reduce((sum, entry) => sum - tokensOf(entry), tokens + leafs * (summaryCap + SUMMARY_LABEL_TOKENS));
 }
 
-/** The rest of a leaf that was cut short, down to what it was to reach. */
+/** Plans the rest of a leaf that was cut short, down to the target. */
 function goOn(state: CompactionState): Decision {
   const { cutShort, rules } = state;
   if (cutShort === null || (cutShort !== "forced" && !isAt(state, rules.target))) return IDLE;
@@ -267,14 +266,15 @@ function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[ti
   const { history, summaryCap, rules } = state;
   if (isFull(state)) {
     const first = mergeNow(state);
-    // The leaf waits for it, so it is as urgent: from aggressive on it must succeed, without a model if need be.
+    // The leaf waits for the merge, which is therefore as urgent: from the aggressive tier on it must succeed, without
+    // a model if need be.
     const urgency = tier === "forced" ? "aggressive" : tier;
     if (first.kind === "job") return { kind: "job", plan: { ...first.plan, tier: urgency } };
     if (first.kind !== "blocked") return first;
   }
   const hasOmitted = history.omittedTo > history.coveredTo;
   const omittedTokens = hasOmitted ? (history.omission?.tokens ?? 0) : 0;
-  // A leaf begins behind the last summary: what is omitted goes into it, all of it.
+  // A leaf begins after the last summary, so it covers all omitted entries.
   const tokens = state.tokens - omittedTokens + summaryCap + SUMMARY_LABEL_TOKENS;
   const healsEnough = tier === "emergency" && !isAt(state, rules.backgroundThreshold, tokens);
   const share = LEAF_SHARE[tier] === null ? null : leastShare;
@@ -290,7 +290,7 @@ function planLeaf(state: CompactionState, tier: Tier, leastShare = LEAF_SHARE[ti
   return { kind: "job", plan: { kind: "leaf", tier, fromSeq, toSeq, level: 1, sourceTokens } };
 }
 
-/** Many small summaries would each tell little. Where room or the number of messages runs out, small ones are better than none. */
+/** Fewest source tokens: small summaries keep little. If room or the number of messages runs out, they are better than none. */
 function leastOf({ history, rules, leastOfLeaf }: CompactionState, tier: Tier): number {
   const isByCount = history.entries.filter(isCounted).length >= rules.maxRawMessages;
   return tier === "forced" || tier === "emergency" || isByCount ? 0 : leastOfLeaf;
@@ -324,7 +324,7 @@ function whyNoCut(state: CompactionState): string {
     : "there is nothing before the newest messages, which are kept";
 }
 
-/** Written ahead: it lands with the next leafs, and so breaks the prefix no further time. */
+/** Plans a merge written ahead: it lands with the next leafs, and so does not break the prefix by itself. */
 function merge(state: CompactionState): Decision {
   const { history, rules } = state;
   if (hasMerge(history)) return IDLE;
@@ -333,7 +333,7 @@ function merge(state: CompactionState): Decision {
   return plan === null ? IDLE : { kind: "job", plan: { ...plan, isAhead: rules.writeAhead } };
 }
 
-/** No leaf can be committed before it. */
+/** No leaf can be committed before this merge. */
 function mergeNow(state: CompactionState): Decision {
   if (hasMerge(state.history)) return LAND;
   const plan = planMergeBeforeLeaf(state);
@@ -348,7 +348,7 @@ function redo({ history }: CompactionState): Decision {
   return plan === null ? IDLE : { kind: "job", plan };
 }
 
-/** It takes no room that was not taken before, so nothing else has to come first. */
+/** Plans a redo, which needs no further room. */
 function redoOf(
   { history }: CompactionState,
   { fromSeq, toSeq }: Pick<JobPlan, "fromSeq" | "toSeq">,
@@ -358,7 +358,7 @@ function redoOf(
   );
   const plan = live === undefined ? null : planOf("redo", [live], live.level);
   if (plan === null) return cannotRedo("another summary covers its messages by now");
-  // It was made of the text as it was, and would replace the new one.
+  // The merge has read the earlier text, and would replace the new one.
   const isMerged = history.ahead.some(
     (one) => one.kind === "merge" && one.fromSeq <= fromSeq && one.toSeq >= toSeq,
   );

@@ -25,7 +25,7 @@ export function priorityOf(plan: JobPlan, liveSummaries: number): number {
   return PRIORITY[plan.tier];
 }
 
-/** Must the job end with a commit, even if no model can write its summary? */
+/** Whether the job must end with a commit, even if no model can write its summary. */
 export function mustProgress(job: JobPlan, liveSummaries: number): boolean {
   if (job.kind === "redo" || job.isAhead === true) return false;
   return job.tier !== "background" || (job.kind === "merge" && liveSummaries >= MAX_LIVE_SUMMARIES);

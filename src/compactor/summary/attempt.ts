@@ -8,7 +8,7 @@ import type { RequestLimits } from "./requests.ts";
 import type { SummaryRejection } from "./summary-checks.ts";
 import type { WriterOptions } from "./writer.ts";
 
-/** What one attempt at a summary is made of, what it may do, and how it ends. */
+/** The sources, options and outcome of one attempt at a summary. */
 export interface Material {
   readonly kind: JobKind;
   /** Raw entries of the range; null if only summaries fit the window. */
@@ -22,7 +22,7 @@ export interface Material {
 export interface AttemptOptions
   extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected" | "windowOf"> {
   readonly model: RetryingModel;
-  /** What is known of a model's window. Default: nothing, and nothing is learned. */
+  /** The evidence on a model's window. Default: none, and none is collected. */
   readonly evidenceOf?: (model: string) => WindowEvidence;
   readonly modelName: string;
   /** Longest summary, estimated tokens. */
@@ -31,9 +31,9 @@ export interface AttemptOptions
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
-  /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must not. */
+  /** If the calls do not suffice for a leaf's range, its summary may end at this seq or later; null: it must cover all. */
   readonly mayEndFrom: Seq | null;
-  /** Parts of the same range that an earlier attempt has finished. */
+  /** Finished parts of the same range from an earlier attempt. */
   readonly done: JobResult;
   readonly signal: AbortSignal;
   /** Called after each finished part of a long transcript, before the next call. */
@@ -43,7 +43,7 @@ export interface AttemptOptions
 export type AttemptOutcome =
   /** `range`: the beginning of the material, which the summary covers; null: it covers all of the material. */
   | { readonly kind: "finished"; readonly result: JobResult; readonly range: SummarisedRange | null }
-  /** The calls are used up. At least one more part is saved: the next attempt goes on from there. */
+  /** The calls are used up. At least one more part is saved: the next attempt resumes there. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "refused"; readonly rejection: SummaryRejection }
   /** `why`: the kind of failure, without the provider's text. */

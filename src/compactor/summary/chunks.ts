@@ -5,15 +5,15 @@ import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT, sumTokens } from "../../text/tokens.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
-/** A line of a transcript, or a piece of a long line. How a line is cut depends on its text alone. */
+/** A line of a transcript, or a piece of a long line. The cut of a line depends on its text alone. */
 interface Piece {
   readonly line: TranscriptLine;
-  /** 0, 1, … */
+  /** From 0. */
   readonly piece: number;
   readonly body: string;
-  /** Including the head and a line break. */
+  /** With the head and a line break. */
   readonly tokens: number;
-  /** By how many tokens the whole head is longer. */
+  /** Tokens by which the whole head is longer. */
   readonly headSpare: number;
 }
 
@@ -22,32 +22,31 @@ export interface Chunk {
   readonly text: string;
   readonly tokens: number;
   readonly lines: readonly TranscriptLine[];
-  /** The last entry, and the last piece of it. */
+  /** Its last piece. */
   readonly end: Position;
 }
 
-/** A place in a transcript: behind this piece. */
+/** A place in a transcript: after this piece. */
 interface Position {
   readonly seq: Seq;
   readonly piece: number;
 }
 
-/** The smallest chunk that may be asked for, in tokens: no piece is larger. */
+/** The smallest chunk size, in tokens: no piece is larger. */
 export const MIN_CHUNK_TOKENS = 250;
 const MIN_BODY_TOKENS = 60;
 /** Marks the continuation of a long text. */
 const GOES_ON = "… ";
 
-/** A transcript in one piece. */
 export function wholeTranscript(lines: readonly TranscriptLine[]): string {
   return lines.map(({ head, wholeHead, body }, index) => (index === 0 ? wholeHead : head) + body).join("\n");
 }
 
 /**
- * Cuts a transcript into chunks of at most `maxTokens` each; nothing is dropped. A chunk ends where a summary may end. If
- * such a group is too large for a chunk, it is cut between entries; if an entry is too large, between lines or words.
+ * Cuts a transcript into chunks of at most `maxTokens` each; nothing is dropped. A chunk ends where a summary may end.
+ * A group that is too large for a chunk is cut between entries; an entry that is too large, between lines or words.
  * @param maxTokens at least MIN_CHUNK_TOKENS
- * @param from the chunks begin behind this place
+ * @param from the chunks begin after this place
  * @returns null: the transcript does not have `from`
  */
 export function* chunkTranscript(
@@ -91,7 +90,7 @@ export function* chunkTranscript(
   return found;
 }
 
-/** An entry that was edited meanwhile may have fewer pieces than before: then the place is behind its last piece. */
+/** An entry that was edited meanwhile may have fewer pieces: the place is then after its last piece. */
 function placeOf(pieces: readonly Piece[], { seq, piece: last }: Position): number {
   return pieces.findLastIndex(({ line, piece }) => line.entry.seq === seq && piece <= last);
 }
@@ -100,7 +99,6 @@ function headSpare([first]: readonly Piece[]): number {
   return first?.headSpare ?? 0;
 }
 
-/** Groups neighbours that belong together. */
 function groupsOf(pieces: readonly Piece[], belongs: (before: Entry, next: Entry) => boolean): Piece[][] {
   const groups: Piece[][] = [];
   let before: Piece | null = null;
@@ -119,8 +117,8 @@ function sameEntry(before: Entry, next: Entry): boolean {
 }
 
 /**
- * The seqs of the lines at which a summary may end: all following lines have higher seqs (in the view, messages that
- * arrived during a turn stand behind its answer), and no call is separated from its results.
+ * The seqs at which a summary may end: all later lines have higher seqs (in the view, messages that arrived during a
+ * turn follow its answer), and no call is separated from its results.
  */
 export function legalEnds(lines: readonly TranscriptLine[]): ReadonlySet<Seq> {
   const ends = new Set<Seq>();
@@ -155,7 +153,7 @@ function toChunk(pieces: readonly Piece[]): Chunk {
   };
 }
 
-/** Characters that are cut into pieces in one slice: a few milliseconds. */
+/** Characters that are cut in one slice: a few milliseconds. */
 const SLICE_CHARACTERS = 10_000;
 
 function* piecesOfAll(lines: readonly TranscriptLine[]): Slices<Piece[]> {
@@ -206,7 +204,7 @@ function* splitText(text: string, maxTokens: number): Generator<Counted, void, v
   yield open;
 }
 
-/** The lines of a text; of a line that is too long its words, and of such a word slices. */
+/** A text's lines; an overlong line's words, and an overlong word's slices. */
 function* partsOf(text: string, maxTokens: number): Generator<Counted> {
   for (const line of cutBehind(text, /\n/g)) {
     const tokens = estimateTokens(line, maxTokens);
@@ -219,9 +217,9 @@ function* partsOf(text: string, maxTokens: number): Generator<Counted> {
 }
 
 /**
- * Cuts a text behind each of certain characters; joined, the pieces are the text again. The expression finds one character at a time: one
- * that reads a whole line at once runs out of stack over some megabytes, in a process that has many expressions (V8 then no longer
- * optimises new ones).
+ * Cuts a text after certain characters; joined, the pieces are the text again. The expression finds one character at a
+ * time: matching whole lines overflows the stack at some megabytes, in a process with many expressions (V8 then no
+ * longer optimises new ones).
  */
 function* cutBehind(text: string, character: RegExp): Generator<string> {
   let from = 0;

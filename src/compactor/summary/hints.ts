@@ -2,7 +2,7 @@ import { escapeLabels } from "../../context/labels.ts";
 import type { Entry } from "../../core/entry.ts";
 import { sliceWhole } from "../../text/text.ts";
 
-/** Facts that patterns extract from tool calls and results: they must not depend on a model's attention. */
+/** Facts that patterns extract from tool calls and results, so that they do not depend on a model's attention. */
 export interface Hints {
   readonly files: readonly string[];
   readonly commands: readonly string[];
@@ -20,7 +20,7 @@ const LINK = /https?:\/\/[^\s"'<>`\\)\]}]+/g;
 const BETWEEN_PATHS = /[\s"'<>`()[\]{},;=|]+/;
 const FILE =
   /^[\w~@+.-][\w@+./\\-]*\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|txt|jsonl?|ya?ml|toml|ini|conf|cfg|env|log|lock|csv|tsv|html?|css|xml|pdf|png|jpe?g|svg|zip|gz|tar|docx?|xlsx?)$|^\/[\w@+./-]+$/i;
-/** `:12:3` or a full stop behind a path. The lookbehind matches backwards: forwards, the pattern would begin anew at each mark. */
+/** `:12:3` or a full stop after a path. The lookbehind matches backwards: forwards, the pattern would restart at each mark. */
 const BEHIND_PATH = /$(?<=([.:!?]*(?::\d+)*[.:!?]*))/;
 const ERROR =
   /\b(?:\w{0,40}(?:error|exception)|traceback|fatal|panic|failed|failure|denied|ENOENT|EACCES|ECONN\w+)\b/i;

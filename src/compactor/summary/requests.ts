@@ -38,7 +38,7 @@ interface TaskValues extends LengthLimit, Hints {
 
 /** The agent for which a summary is written. */
 export interface WorkerAgent {
-  /** What it is told to be and to do; "": nothing in particular. */
+  /** Its role and instructions; "": none. */
   readonly systemText: string;
   readonly agentName: string;
   /** Another agent that spoke in the same channel; default: its id. */
@@ -47,33 +47,32 @@ export interface WorkerAgent {
   readonly texts: CompactorTexts;
 }
 
-/** Tokens kept free, because estimates may be a little short. */
+/** Tokens kept free, since estimates may be slightly low. */
 const SLACK_TOKENS = 512;
-/** Output for one `memory_save`, beside the summary; at most an eighth of the window. */
+/** Output for one `memory_save` besides the summary; at most an eighth of the window. */
 const MEMORY_OUTPUT_TOKENS = 1024;
-/** Share of the summariser's window that the agent's own prompt may take. */
+/** Share of the summariser's window for the agent's own prompt. */
 const AGENT_SHARE = 0.25;
 
 export interface RequestOptions {
-  /** Of the summariser. */
+  /** The summariser's window. */
   readonly windowTokens: number;
   /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
-  /** `memory_save` is offered. */
+  /** Whether `memory_save` is offered. */
   readonly isMemory: boolean;
   readonly isRedo: boolean;
-  /** What whoever asked for the summary needs most from it, in their words; default: nothing in particular. */
+  /** The asker's words for the most important content; default: none. */
   readonly focus?: string;
   /** The summary before the range. */
   readonly background: SummaryText | null;
 }
 
-/** Those of an attempt. */
 export type RequestLimits = Pick<RequestOptions, "windowTokens" | "thinkingAllowance" | "focus">;
 
 /**
  * Builds a summariser's requests: the instructions; the summary before the range, as background; the transcript and
- * nothing else (so a retry sends the same bytes), or the summaries to merge; and last the task with its limit.
+ * nothing else (so that a retry sends the same bytes), or the summaries to merge; and last the task with its limit.
  */
 export class RequestBuilder {
   readonly #agent: WorkerAgent;
@@ -84,7 +83,7 @@ export class RequestBuilder {
     this.#options = options;
   }
 
-  /** What a transcript's request says beside what people do in these lines. */
+  /** Texts of a transcript's request besides people's words in these lines. */
   beside(lines: readonly TranscriptLine[]): string[] {
     const { background, focus = "" } = this.#options;
     return [background?.text ?? "", focus, ...besidePeople(lines)];
@@ -143,7 +142,7 @@ export class RequestBuilder {
     return Math.floor(windowTokens - this.outputTokens(capTokens) - SLACK_TOKENS - fixed);
   }
 
-  /** Quoted: it is a person's text, and the request's own words end where it begins. */
+  /** Quoted as a person's text, apart from the request's own words. */
   get #focus(): string {
     const { focus = "" } = this.#options;
     return focus === "" ? "" : JSON.stringify(focus);
@@ -165,10 +164,8 @@ export class RequestBuilder {
   }
 }
 
-/** A summary to be merged. */
 export type SummaryText = Pick<Summary, "text" | "span">;
 
-/** Summaries as messages of a request. */
 export function summaryMessages(summaries: readonly SummaryText[], time: TimeFormat): ModelMessage[] {
   return summaries.map(({ text, span }) => user(summaryLabel(time, span) + withQuotedLines(`\n${text}`)));
 }

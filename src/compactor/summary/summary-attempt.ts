@@ -26,16 +26,16 @@ export type { CompactorTexts, WorkerAgent } from "./requests.ts";
 
 /** The shortest summary of a part. */
 const MIN_PART_TOKENS = 120;
-/** A shorter part, as the last one may be, counts as much: its summary is as long as its text. */
+/** A shorter part, such as the last one, counts as this much, since its summary is as long as its text. */
 const LEAST_OF_PART = 2 * MIN_PART_TOKENS;
-/** What a summary costs in a merge request beside its text: its label and the message overhead. */
+/** Tokens of a summary in a merge request besides its text: its label and the message overhead. */
 const LABEL_TOKENS = SUMMARY_LABEL_TOKENS + MESSAGE_OVERHEAD;
 const NOTHING_SAID: SummaryRejection = { kind: "empty", why: "there is nothing to summarise" };
 
 /**
- * One attempt at one summary. A transcript that does not fit one request is summarised in parts, which are then merged;
- * parts that an earlier attempt has finished are not asked for again.
- * @throws what `onProgress` throws; a ModelError becomes an outcome
+ * One attempt at one summary. A transcript that does not fit one request is summarised in parts, which are then merged.
+ * Parts that an earlier attempt has finished are reused.
+ * @throws errors of `onProgress`; a ModelError becomes an outcome
  */
 export async function attemptSummary(
   agent: WorkerAgent,
@@ -67,12 +67,12 @@ class SummaryAttempt {
   readonly #budget: CallBudget;
   /** The requested model, or the fallback that answered last. */
   #modelName: string;
-  /** The request that was sent last, and what the last answered one has taken. */
+  /** The last request, and the usage of the last answered one. */
   #made: MadeRequest | null = null;
   #usage: TokenUsage | undefined;
-  /** Tokens of the window that its requests are made for. */
+  /** Tokens of the window that its requests must fit. */
   #window: number;
-  /** A fallback that was not asked, for its window is too small. */
+  /** A fallback that was skipped because its window is too small. */
   #tooSmall: { readonly model: string; readonly window: number } | null = null;
   /** Parts that this attempt has written or merged, and saved. */
   #savedParts = 0;
@@ -104,7 +104,7 @@ class SummaryAttempt {
       const isSpent = outcome.kind === "refused" && outcome.rejection.kind === "calls_spent";
       return isSpent && this.#savedParts > 0 ? { kind: "unfinished" } : outcome;
     } catch (error) {
-      // Failed calls have used up the budget: the next attempt goes on from the saved parts.
+      // Failed calls have used up the budget: the next attempt resumes from the saved parts.
       const isSpent = error instanceof ModelError && error.kind !== "aborted" && this.#budget.left <= 0;
       if (isSpent && this.#savedParts > 0) return { kind: "unfinished" };
       throw error;
@@ -118,7 +118,7 @@ class SummaryAttempt {
       if (!(error instanceof ModelError) || error.kind === "aborted") throw error;
       if (error.kind === "context_length" || error.mayBeSize) return this.#writeSmaller(error);
       if (this.#tooSmall === null) throw error;
-      // Only a fallback is left, and it takes less at a time.
+      // Only a fallback with a smaller window is left.
       ({ model: this.#modelName, window: this.#window } = this.#tooSmall);
       this.#requests = this.#builder(this.#window, null);
       this.#room = this.#roomOf(this.#requests);
@@ -127,12 +127,12 @@ class SummaryAttempt {
     }
   }
 
-  /** The window is smaller than believed, or the text has more tokens than estimated: once more, with smaller pieces. */
+  /** The window is smaller than assumed, or the text has more tokens than estimated: tries once more with smaller pieces. */
   async #writeSmaller(error: ModelError): Promise<AttemptOutcome> {
     const before = this.#made;
     const room = this.#room;
     if (error.window !== undefined) this.#requests = this.#builder(error.window, null);
-    // What was refused may be far smaller than the room that there seemed to be.
+    // The refused request may be far smaller than the assumed room.
     const beside = this.#window - room - (before?.reserve ?? 0);
     const half = Math.floor(Math.min(room, (before?.estimated ?? room) - beside) / 2);
     this.#room = Math.max(MIN_CHUNK_TOKENS, Math.min(this.#roomOf(this.#requests), half));
@@ -148,7 +148,7 @@ class SummaryAttempt {
       }
       return outcome;
     } catch (again) {
-      // The smaller one as well: it was not for its size.
+      // The smaller request failed, too: the size was not the cause.
       throw again instanceof ModelError && again.kind !== "aborted" && error.kind !== "context_length"
         ? error
         : again;
@@ -194,7 +194,7 @@ class SummaryAttempt {
     return this.#writeText(text, this.#lines, { ...limits, keptCalls: 0 }, { part: 1, parts: 1 });
   }
 
-  /** Each part is saved before the next one is asked for. */
+  /** Saves each part before it asks for the next one. */
   async #writeParts(): Promise<AttemptOutcome> {
     const chunks = await this.#chunksLeft();
     const parts = this.#planned(chunks.length);
@@ -226,17 +226,17 @@ class SummaryAttempt {
     return Math.min(all, Math.max(2, Math.min(affordable, mergeable)));
   }
 
-  /** Expected calls for a part: one for the memories, if they are asked for, and one for the text. */
+  /** Expected calls for a part: one for the memories, if wanted, and one for the text. */
   get #callsOfPart(): number {
     return this.#isMemory ? 2 : 1;
   }
 
-  /** Each attempt may write one part, so that it makes progress; further parts only if calls are left for a shorter text. */
+  /** Each attempt may write one part, to make progress; further parts only if calls are left for a shorter text. */
   #mayBegin(): boolean {
     return this.#savedParts === 0 || this.#budget.left - TEXT_CALLS > this.#callsOfPart;
   }
 
-  /** The range of the finished parts, or null if a summary must not end there. @param next the chunk behind them */
+  /** The range of the finished parts, or null if a summary must not end there. @param next the chunk after them */
   #finishedRange(next: Chunk): SummarisedRange | null {
     const { mayEndFrom } = this.#options;
     const entries = this.#material.entries ?? [];
@@ -259,7 +259,7 @@ class SummaryAttempt {
     const isFit = rejectionOf({ text: joined, finish: "stop" }, { capTokens, sourceTokens }) === null;
     if (isFit)
       return this.#finish({ kind: "written", text: joined, model: modelName, saved: NOTHING_SAVED }, range);
-    // Merging takes more calls than are reserved: the next attempt has its whole budget for it.
+    // Merging takes more calls than are reserved: it is left to the next attempt, with a whole budget.
     if (this.#savedParts > 0 && !this.#fitsRequest(textsOf(this.#parts))) return { kind: "unfinished" };
     const end = await this.#makeFewer();
     if (end !== null) return end;
@@ -299,7 +299,7 @@ class SummaryAttempt {
     return this.#parts.slice(from, to);
   }
 
-  /** The chunks behind the finished parts. Parts of another transcript are dropped, and all chunks are returned. */
+  /** The chunks after the finished parts. If the parts are of another transcript, drops them and returns all chunks. */
   async #chunksLeft(): Promise<Chunk[]> {
     const last = this.#parts.at(-1);
     const isOurs = this.#parts[0]?.fromSeq === this.#lines[0]?.entry.seq;

@@ -24,7 +24,7 @@ export interface SummaryLimits {
   readonly capTokens: number;
   /** Estimated tokens of the source. */
   readonly sourceTokens: number;
-  /** The source are summaries. */
+  /** The sources are summaries. */
   readonly isDense?: boolean;
   /** Estimated tokens of a text. */
   readonly estimate?: (text: string) => number;
@@ -32,7 +32,7 @@ export interface SummaryLimits {
 
 /** Share of its source that a summary may take. */
 const MAX_RATIO = 0.7;
-/** And of summaries: to shrink them each time by a third would be to forget. */
+/** The same for sources that are summaries: shrinking them by a third each time would lose their content. */
 const MAX_DENSE_RATIO = 0.9;
 
 /** @returns null: the summary may be committed */
@@ -57,7 +57,7 @@ export function rejectionOf(
 /** A model that declines does so in a few sentences; a longer text has something to say. */
 const LONGEST_REFUSAL_TOKENS = 150;
 
-/** What a model is asked for here, as the verb after "I cannot". */
+/** The requested tasks, as the verb after "I cannot". */
 const TASK =
   "(?:help|assist|summari[sz]e|compl[yi]|provide|fulfil|create|generate|continue|do (?:that|this)|process|write|produce|engage|discuss|share|answer|support|access|see|view|read)";
 const CANNOT =
@@ -87,7 +87,7 @@ const REFUSALS: readonly RegExp[] = [
   /^(?:作为|作為|身为)(?:一[个個名])?(?:ai|人工智能|人工智慧|(?:大型|大)?语言模型|語言模型)/i,
 ];
 
-/** Is it short, and does it begin as a refusal? A summary may report that somebody refused. */
+/** Whether a text is short and begins as a refusal. A summary may report that somebody refused. */
 function isRefusal(text: string): boolean {
   const plain = normalForm(text, "NFC")
     .replaceAll("\u2019", "'")
@@ -100,11 +100,11 @@ function isRefusal(text: string): boolean {
 
 const FENCED = /^```[\w-]*\n([\s\S]*?)\n?```$/;
 const TAGGED = /^<summary>([\s\S]*?)<\/summary>$/i;
-/** Models often put this before a summary: the label under which they read one, or a heading. */
+/** Models often put this before a summary: the label of the summaries that they read, or a heading. */
 const ECHO =
   /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
 
-/** Times and a message count, which stand behind that label. */
+/** The times and the message count that follow that label. */
 const SPAN_ECHO = /^\(\d{4}-\d\d-\d\d \d\d:\d\d(?: – [\d :-]{5,16})?, [\d,]+ messages?\)\s*/;
 
 /** Most layers of fences, tags and labels that are removed: each layer costs a pass over the whole text. */
@@ -123,11 +123,11 @@ export function cleanSummary(text: string): string {
 }
 
 /**
- * A label that a model repeats must not gain authority in the next prompt, and a line that it quotes must not pass for a
- * message. An escaped label stays as it is, or each merge would add a backslash.
+ * A label that a model repeats must not gain authority in the next prompt, and a line that it quotes must not pass for
+ * a message. An escaped label stays as it is, or each merge would add a backslash.
  */
 function escapeOnce(text: string): string {
-  // `escapeLabels` must not take the piece for the head of a line: a dot stands before it meanwhile.
+  // A dot before the piece keeps `escapeLabels` from taking it for the head of a line.
   const escapeRest = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
   const inLine = (line: string): string =>
     line

@@ -7,7 +7,6 @@ import { counted, displayName, truncateMiddle } from "../../text/text.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../../text/line-head.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
-/** How a transcript is written. */
 export interface TranscriptStyle {
   readonly agentName: string;
   /** Another agent that spoke in the same channel; default: its id. */
@@ -22,9 +21,8 @@ export interface TranscriptLine {
   readonly number: number;
   /** With its current text. */
   readonly entry: Entry;
-  /** Number, and of time and name what the line before it does not say. */
+  /** Number, and time and name where they differ from the line before. */
   readonly head: string;
-  /** Number, time and name. */
   readonly wholeHead: string;
   /** The text or action; all of its lines but the first are indented. */
   readonly body: string;
@@ -37,8 +35,8 @@ const INDENT = "    ";
 
 /**
  * Numbers entries as lines, in the order of the view. Deleted texts and failure notices are left out. An edited message
- * shows its current text; if the message is not among the entries, one note tells of the edit. Passages that a tool
- * result quotes are left out: they stand elsewhere in the log, and a deletion there could not reach a summary here.
+ * shows its current text; if the message is not among the entries, one note reports the edit. Passages that a tool
+ * result quotes are left out: they are elsewhere in the log, and a deletion there could not reach a summary here.
  */
 export function transcribe(entries: readonly Entry[], style: TranscriptStyle): TranscriptLine[] {
   const present = new Set(entries.map(({ seq }) => seq));
@@ -66,7 +64,7 @@ export function sourcesOf(lines: readonly TranscriptLine[]): ReadonlyMap<number,
   return new Map(lines.map(({ number, entry }) => [number, entry]));
 }
 
-/** What the lines say that are no person's. */
+/** The text of the lines that no person wrote. */
 export function besidePeople(lines: readonly TranscriptLine[]): string[] {
   const isOfPerson = ({ entry }: TranscriptLine): boolean => entry.kind === "user" && !entry.author.isBot;
   return lines.filter((line) => !isOfPerson(line)).map(({ body }) => body);
@@ -81,7 +79,7 @@ function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   return newest;
 }
 
-/** Is there a later edit note of the same message? */
+/** Whether the same message has a later edit note. */
 function isOutdated(entry: Entry, newest: ReadonlyMap<Seq, NoticeEntry>): boolean {
   return isEditNote(entry) && newest.get(entry.edits.seq) !== entry;
 }
@@ -97,16 +95,16 @@ function withNewText(entry: Entry, text: string | undefined): Entry {
 interface Said {
   /** `NAME: `, or "" if the body names the speaker. */
   readonly who: string;
-  /** Null: the body says who, or several speak in it. */
+  /** Null: the body names the speaker, or has several. */
   readonly speaker: string | null;
   readonly body: string;
 }
 
 function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyle): Said | null {
-  // Names of people have no brackets, so nobody's line can look like the agent's.
+  // People's names have no brackets, so nobody's line can look like the agent's.
   const { agentName, nameOf = (id) => id } = style;
   const by = "turnId" in entry ? entry.agent : undefined;
-  // What another agent called is that agent's business.
+  // Another agent's tool calls are left out.
   if (by !== undefined && entry.kind !== "assistant") return null;
   const agent = `${displayName(by === undefined ? agentName : nameOf(by))} [agent]`;
   switch (entry.kind) {
@@ -142,7 +140,7 @@ function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyl
   }
 }
 
-/** @param id of a person; "": the agent */
+/** @param id a person's; "": the agent */
 function saidBy(name: string, id: string, text: string): Said {
   return { who: `${name}: `, speaker: `${id}\n${name}`, body: escapeLabels(text) };
 }
@@ -151,9 +149,9 @@ function shortened(text: string, limit: number): string {
   return escapeLabels(truncateMiddle(text, limit));
 }
 
-/** All that some reader takes for a line break. */
+/** Every line break that some reader recognises. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
-/** `[2026-11-21 14:05]`, wherever it stands. */
+/** `[2026-11-21 14:05]`, anywhere in a text. */
 const TIME = /(?<!\\)\[(?=\s*\d{4}-\d\d-\d\d)/g;
 
 /** Indents the lines after the first, so that no text can pass for a numbered line. */

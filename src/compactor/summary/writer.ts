@@ -27,20 +27,19 @@ import {
 } from "../../memory/save-call.ts";
 import { cleanSummary, type SummaryRejection, rejectionOf } from "./summary-checks.ts";
 
-/** Calls reserved for the text of a summary and for a shorter version of it; the other calls may be rounds of `memory_save`. */
+/** Calls reserved for a summary's text and for a shorter version of it; the other calls may be rounds of `memory_save`. */
 export const TEXT_CALLS = 2;
 const MEMORY_SAVE = "memory_save";
-/** Share of the wanted length that a shorter version is asked for: models count badly. */
+/** Share of the wanted length to ask of a shorter version, since models count badly. */
 const SHORTER = 0.75;
 
 export interface WriterTexts {
-  /** Description of the tool. */
   readonly memorySave: string;
   memoryResult(values: { readonly kept: number; readonly dropped: readonly string[] }): string;
   shorten(values: LengthLimit): string;
 }
 
-/** The model calls left to one attempt. Each request counts, also a failed one that is retried or passed to a fallback. */
+/** The model calls left to one attempt. Every request counts, also a failed one that is retried or passed to a fallback. */
 export class CallBudget {
   #left: number;
 
@@ -61,35 +60,34 @@ export interface WriterOptions {
   readonly model: RetryingModel;
   readonly modelName: string;
   readonly windowTokens: number;
-  /** Tokens of the window of a fallback. Default: it is as large as that of the model. */
+  /** Tokens of a fallback's window. Default: the same as the model's. */
   readonly windowOf?: (model: string) => Promise<number>;
-  /** Called before a request goes to a model, with its size. Default: nobody listens. */
+  /** Called with each request before it is sent. Default: no listener. */
   readonly onMade?: (made: MadeRequest) => void;
-  /** Called for a fallback that is not asked, for the request does not fit its window. Default: nobody listens. */
+  /** Called for a fallback that is skipped because the request does not fit its window. Default: no listener. */
   readonly onTooSmall?: (model: string, window: number) => void;
   readonly agentName: string;
   readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
-  /** Called before each attempt at a model. Default: nobody counts. */
+  /** Called before each attempt at a model. Default: no listener. */
   readonly onAttempt?: (model: string, estimatedTokens: number) => void;
   readonly onCall: (record: ModelCallRecord, estimatedTokens: number) => void;
-  /** Why memories were refused. Default: nobody counts. */
+  /** Called with the reasons for refused memories. Default: no listener. */
   readonly onRejected?: (reasons: readonly MemoryRejection[]) => void;
 }
 
-/** One summary to write. */
 export interface WritingTask {
   readonly messages: readonly ModelMessage[];
   readonly capTokens: number;
   readonly sourceTokens: number;
-  /** Its source are summaries: what they say is worth keeping. */
+  /** The sources are summaries, whose content is worth keeping. */
   readonly isDense?: boolean;
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
-  /** What the messages say beside what people do in these lines. Default: nothing. */
+  /** Texts of the messages besides people's words in these lines. Default: none. */
   readonly beside?: readonly string[];
   /** A text in the language of the summary. */
   readonly sample: string;
@@ -97,7 +95,7 @@ export interface WritingTask {
   readonly keptCalls: number;
 }
 
-/** By which the length to ask for is chosen. */
+/** The inputs for choosing a length. */
 export type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 export type Written =
@@ -109,16 +107,16 @@ export type Written =
     }
   | { readonly kind: "refused"; readonly rejection: SummaryRejection };
 
-/** Length to ask for, in tokens: it fits the cap and is far from being inflated. */
+/** Length to ask for, in tokens: it fits the cap, with a margin against inflation. */
 export function wantedTokens({ capTokens, sourceTokens, isDense = false }: Limits): number {
   return Math.min(capTokens, sourceTokens * (isDense ? DENSE_SHARE : RAW_SHARE));
 }
 
-/** Shares of a source that are asked for: of raw text, and of summaries. */
+/** Length to ask for, as a share of the source: of raw text, and of summaries. */
 const RAW_SHARE = 0.5;
 const DENSE_SHARE = 0.7;
 
-/** How long a summary may be, in what a model can count. */
+/** A summary's maximum length, in units that a model can count. */
 export interface LengthLimit {
   readonly limit: number;
   readonly unit: "words" | "characters";
@@ -128,9 +126,9 @@ export interface LengthLimit {
 const TOKENS_PER_WORD = 2.2;
 const TOKENS_PER_CHARACTER = 1.1;
 const IN_CHARACTERS = new RegExp(`[${MEASURED_IN_CHARACTERS}]`, "gu");
-/** Share of such letters from which on a text is measured in characters. */
+/** Share of such letters from which a text is measured in characters. */
 const CHARACTERS_SHARE = 0.3;
-/** The script of a text is judged by so many characters at its beginning. */
+/** Characters at a text's beginning that determine its script. */
 const SAMPLE = 20_000;
 const MIN_LIMIT = 12;
 
@@ -175,7 +173,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     const callsLeft = options.budget.left - task.keptCalls;
     if (callsLeft <= 0) return { kind: "refused", rejection: CALLS_SPENT };
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
-    // Earlier rounds may be dropped if they no longer fit: their memories are kept already.
+    // Earlier rounds are dropped if they no longer fit; their memories are kept.
     if (!fits && !isShortened) messages = task.messages;
     const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
     const toolChoice = maySave ? "auto" : "none";
@@ -203,7 +201,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
   }
 }
 
-/** Shows the text that was too long, as much of it as fits the window, and asks for a shorter one. */
+/** Asks for a shorter version, with as much of the overlong text as fits the window. */
 function askShorter(
   text: string,
   messages: readonly ModelMessage[],
@@ -222,7 +220,7 @@ function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessa
   return { role: "user", text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample)) };
 }
 
-/** Was the text rejected only for its length? A text that was cut off counts if it is over the cap already. */
+/** Whether the text was rejected only for its length, or cut off when it was over the cap already. */
 function isTooLong(text: string, { kind }: SummaryRejection, { capTokens }: WritingTask): boolean {
   if (kind === "over_cap" || kind === "inflated") return true;
   return kind === "cut_off" && estimateTokens(text) > capTokens;
@@ -237,8 +235,8 @@ function emptyRejection(task: WritingTask): SummaryRejection {
 type Asking = Pick<ModelRequest, "model" | "messages" | "tools" | "toolChoice">;
 
 /**
- * Asks the model, which may retry and pass the request on to fallbacks until the budget is spent.
- * @returns null: an answer without text and without calls
+ * Asks the model, which may retry and pass the request to fallbacks until the budget is spent.
+ * @returns null: an answer without text and calls
  * @throws ModelError
  */
 async function ask(task: WritingTask, options: WriterOptions, asking: Asking): Promise<ModelAnswer | null> {
@@ -255,7 +253,7 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
     options.onCall(record, estimated);
     if (record.outcome === "answered") return;
     lastFailure = record.outcome;
-    // The call that has failed is over by then, and the next one has not begun.
+    // By then the failed call is over, and the next one has not begun.
     if (budget.left <= 0) queueMicrotask(() => spent.abort());
   };
   const { maxOutputTokens } = task;
@@ -278,7 +276,7 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
   };
   try {
     return await options.model.answer(
-      // A summary's text is cut into smaller pieces by who has it written.
+      // The caller cuts a summary's text into smaller pieces.
       { model: asking.model, make, isShortenedByCaller: true },
       {
         signal: AbortSignal.any([signal, spent.signal]),

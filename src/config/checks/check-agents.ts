@@ -17,7 +17,7 @@ import { valueAt, type KeyPath } from "../value-tree.ts";
 /** Below this, a system prompt and one message do not fit. Tokens. */
 const MIN_USABLE_WINDOW = 1024;
 
-/** What no single key can get wrong: the order of the thresholds, the room in the window, the ids. */
+/** Problems between keys: the order of the thresholds, the room in the window, the ids. */
 export function checkAgents(
   { agents, llm }: Pick<Config, "agents" | "llm">,
   file: CheckedFile,
@@ -53,7 +53,7 @@ class Origin implements OptionOrigin {
     this.#problemAt = problemAt;
   }
 
-  /** Where a key is set: the agent's own table, `[defaults]`, or null for the built-in default. */
+  /** The place that sets a key: the agent's own table, `[defaults]`, or null for the built-in default. */
   pathOf(key: KeyPath): KeyPath | null {
     const candidates: KeyPath[] = [
       ["agents", this.#index, ...key],
@@ -68,7 +68,7 @@ class Origin implements OptionOrigin {
     return path[0] === "defaults" ? "from [defaults]" : "from the agent";
   }
 
-  /** A key that is wrong in itself is reported once; what follows from it is not. */
+  /** Whether a key is invalid by itself; problems that follow from it are not reported. */
   isBroken(keys: readonly KeyPath[]): boolean {
     return keys.some((key) =>
       [
@@ -79,9 +79,9 @@ class Origin implements OptionOrigin {
   }
 
   /**
-   * @param keys those that the problem is about
-   * @returns it, at the first of them that the agent sets, or else at the first that `[defaults]` sets, so
-   * that what is wrong for all agents is one problem
+   * @param keys the keys of the problem
+   * @returns the problem at the first key that the agent sets, else at the first that `[defaults]` sets, so that a
+   *   problem of all agents is reported once
    */
   problem(keys: readonly KeyPath[], fields: Parameters<ProblemAt>[1]): ConfigProblem {
     const paths = keys.map((key) => this.pathOf(key)).filter((path) => path !== null);

@@ -2,7 +2,7 @@ import type { ProblemAt } from "./check-file.ts";
 import type { ConfigProblem } from "../config-error.ts";
 import type { Config } from "../config.ts";
 
-/** Daemons of a cluster share their database: a Postgres of one of them alone will not do. */
+/** Daemons of a cluster share their database, so none of them may use its own embedded Postgres. */
 export function checkCluster(
   { cluster, database }: Pick<Config, "cluster" | "database">,
   problemAt: ProblemAt,

@@ -7,16 +7,16 @@ import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from 
 import type { TomlDocument } from "../toml-document.ts";
 import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "../value-tree.ts";
 
-/** The file against its schema: what is right in it, and what is wrong. */
+/** The result of checking the file against its schema. */
 export interface CheckedFile {
   /** The file without the keys that have problems, so that the rest can still be checked. */
   readonly config: FileConfig;
   readonly problems: readonly ConfigProblem[];
-  /** Whether a problem was found at this place, below it, or in a table around it. */
+  /** Whether there is a problem at this place, below it, or in a table around it. */
   isBroken(path: KeyPath): boolean;
 }
 
-/** Makes problems that say where in the file a key stands. */
+/** Makes problems with the place of a key in the file. */
 export type ProblemAt = (path: KeyPath, fields: ProblemFields) => ConfigProblem;
 type ProblemFields = Partial<ConfigProblem> & Pick<ConfigProblem, "message">;
 
@@ -33,7 +33,7 @@ export function problemsIn(document: TomlDocument, file: string): ProblemAt {
   };
 }
 
-/** `agents[1].model (agent "helper")`: nobody counts tables. */
+/** `agents[1].model (agent "helper")`, since nobody counts tables. */
 function nameWithAgent(path: KeyPath, root: unknown): string {
   const name = formatPath(path);
   const id = path[0] === "agents" ? valueAt(root, [...path.slice(0, 2), "id"]) : undefined;
@@ -41,7 +41,7 @@ function nameWithAgent(path: KeyPath, root: unknown): string {
   return isId ? `${name} (agent "${id}")` : name;
 }
 
-/** Where there is no file: a problem has no place. */
+/** Without a file, a problem has no place. */
 export const withoutPlace: ProblemAt = (_path, fields) => configProblem(fields);
 
 export function checkFile(document: TomlDocument, problemAt: ProblemAt): CheckedFile {
@@ -52,11 +52,11 @@ export function checkFile(document: TomlDocument, problemAt: ProblemAt): Checked
   const isBroken = (path: KeyPath): boolean =>
     issues.some((issue) => isPrefix(issue.path, path) || isPrefix(path, issue.path));
   const rest = withoutIssues(document.value, issues);
-  // What still fails is not worth a second guess: its problems are in the list already.
+  // Remaining failures are in the list of problems already.
   return { config: isFileConfig(rest) ? rest : {}, problems, isBroken };
 }
 
-/** What the schema takes, as it is written: parsed, nobody could tell what the file says from a default. */
+/** Whether the schema accepts a value. The value itself stays without defaults, so that later checks know what the file sets. */
 function isFileConfig(value: unknown): value is FileConfig {
   return fileSchema.safeParse(value).success;
 }
@@ -96,7 +96,7 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
   const siblings = knownKeys(table);
   const all = leafPaths().map((leaf) => String(leaf.at(-1)));
   const nearest = nearestKey(key, siblings);
-  // `model = "m"` at the top is an agent's, and no mistaken `models`; an `[agent]` is a mistaken `[[agents]]`.
+  // `model = "m"` at the top belongs to an agent, and is no misspelt `models`; `[agent]` is a misspelt `[[agents]]`.
   const isElsewhere = typeof found !== "object" && all.includes(key);
   if (nearest !== null && !isElsewhere)
     return problemAt(path, { message: "unknown key", suggestion: nearest });
@@ -110,14 +110,14 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
   return problemAt(path, { message: "unknown key", expected: `one of ${known}` });
 }
 
-/** The known key that a person meant who wrote this one; null if none comes near. */
+/** The known key closest to a misspelt one; null: none is close. */
 function nearestKey(key: string, known: readonly string[]): string | null {
   return nearestName(key.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"), known);
 }
 
-/** `[llm]`: the table of a key that stands in the wrong one. */
+/** `[llm]`: the table of a key in a wrong table. */
 function tableOf(key: string): string {
-  // Of two tables that have it, the outer one.
+  // If two tables have it, the outer one.
   const [path] = leafPaths()
     .filter((leaf) => leaf.at(-1) === key)
     .toSorted((a, b) => a.length - b.length);
@@ -134,7 +134,7 @@ function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
   return prefix.length <= path.length && prefix.every((part, index) => part === path[index]);
 }
 
-/** A list of plain values goes as a whole: a hole in it would be the next problem. */
+/** A list of plain values is removed whole: a gap in it would be another problem. */
 function removablePath(path: KeyPath): KeyPath {
   const isAgent = path.length === 2 && path[0] === "agents";
   return typeof path.at(-1) === "number" && !isAgent ? path.slice(0, -1) : path;

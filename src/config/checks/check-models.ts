@@ -3,7 +3,7 @@ import type { ConfigProblem } from "../config-error.ts";
 import { nearestName } from "../nearest-name.ts";
 import { type Config, serverOf } from "../config.ts";
 
-/** A server has to be known for an embedding model. */
+/** An embedding model needs a known server. */
 export function checkEmbeddings(
   { llm: { embeddings } }: Pick<Config, "llm">,
   problemAt: ProblemAt,
@@ -16,7 +16,7 @@ export function checkEmbeddings(
   return [problemAt(["llm", "embeddings", "model"], fields)];
 }
 
-/** What no single key of `[models]` can get wrong: half a price is none. */
+/** Problems between the keys of `[models]`, such as a price for only one direction. */
 export function checkModels(
   { llm }: Pick<Config, "llm">,
   file: CheckedFile,
@@ -36,7 +36,7 @@ export function checkModels(
   });
 }
 
-/** Vendors by whose names gateways (OpenRouter, LiteLLM, hosts of open models) call their models. */
+/** Vendors that gateways (OpenRouter, LiteLLM, hosts of open models) put before model names. */
 const VENDORS: ReadonlySet<string> = new Set(
   "ai21 anthropic cohere deepseek deepseek-ai google meta meta-llama microsoft minimax mistral mistralai moonshotai nvidia openai perplexity qwen x-ai xai z-ai zai-org".split(
     " ",
@@ -44,8 +44,9 @@ const VENDORS: ReadonlySet<string> = new Set(
 );
 
 /**
- * What `weir config check` says of names that could be read in two ways. Pure.
- * @returns a sentence for each; none where `[llm]` names no server, or OpenAI's or Anthropic's, whose models have no vendor's name
+ * Warnings of `weir config check` about ambiguous model names. Pure.
+ * @returns a sentence for each; none if `[llm]` names no server, or OpenAI's or Anthropic's, whose model names have no
+ *   vendor
  */
 export function warnOfModelNames({ llm, agents }: Pick<Config, "llm" | "agents">): string[] {
   const isGateway = llm.baseUrl !== null && !/api\.(?:openai|anthropic)\.com(?:$|[/:])/.test(llm.baseUrl);

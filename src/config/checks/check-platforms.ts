@@ -8,7 +8,7 @@ import { camelCased } from "../camel-case.ts";
 import { type References, secretVariable } from "../references.ts";
 import { platformTables } from "../schema/platforms.ts";
 
-/** What no single key of the bindings can get wrong. */
+/** Problems between the keys of the bindings. */
 export function checkBindings(
   file: CheckedFile,
   agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
@@ -30,7 +30,7 @@ export function checkBindings(
   ];
 }
 
-/** The other agents of each binding: there are such, each is another one, and no two of them have the same name. */
+/** Checks that the other agents of each binding exist, differ from its agent, and have distinct names. */
 function checkTeams(
   file: CheckedFile,
   agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
@@ -75,8 +75,8 @@ function sharedNames(
 }
 
 /**
- * A platform has its token, and not all else that it needs: it would be off, and nobody would know why. That is so whether the file
- * names the platform or not: its tokens may stand in the environment alone.
+ * Reports a platform that has its token but lacks another required option: it would be off without a visible reason.
+ * This also applies if the file does not name the platform, since tokens may be in the environment alone.
  */
 export function checkPlatforms(
   file: CheckedFile,

@@ -117,7 +117,7 @@ const pruning = table(
 );
 
 const MEMORY_SHARES = ["channel", "workspace"] as const;
-/** What an agent may look up. */
+/** The content that an agent's recall searches. */
 const RECALLS = ["all", "messages", "memories", "off"] as const;
 
 const memory = table(
@@ -139,50 +139,7 @@ const memory = table(
   "What is done with what is remembered, and with what was said before.",
 );
 
-const subagents = table(
-  "….subagents",
-  {
-    enabled: option(
-      flag,
-      false,
-      "true: the agent may have subagents work on tasks, which cost what they use. false: it has no tool for that.",
-    ),
-    wait_ms: option(
-      whole(0, HOUR_MS, "milliseconds"),
-      30_000,
-      "How long an answer waits for a subagent. What takes longer goes on, and the agent tells of it when it has ended.",
-    ),
-    max_parallel: option(
-      whole(1, 100, "subagents"),
-      4,
-      "How many of them are at work at the same time in one channel; others wait for their turn.",
-    ),
-    max_steps: option(
-      whole(1, 1000, "steps"),
-      16,
-      "How many times one of them may use tools before it has to report.",
-    ),
-    timeout_ms: option(
-      whole(1000, 24 * HOUR_MS, "milliseconds"),
-      900_000,
-      "How long one of them may be at work (15 minutes). Then it has failed.",
-    ),
-    personas: option(
-      z
-        .record(
-          z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
-          text("text, at most 20000 characters, under a name of small letters, digits and -", 20_000).min(1),
-        )
-        .describe("a table of names and texts; names are small letters, digits and -"),
-      {},
-      "Who a subagent may be, by names that the agent chooses from; each text is the beginning of its instructions: " +
-        '{ researcher = "You compare sources, and say where they disagree." }.',
-    ),
-  },
-  "Helpers that the agent gives a task to while it goes on: see docs/subagents.md.",
-);
-
-/** What `[defaults]` and each of `[[agents]]` may set. */
+/** The options of `[defaults]` and of each of `[[agents]]`. */
 export const agentOptions = {
   instructions: option(
     text("text, at most 100000 characters", 100_000),
@@ -266,7 +223,6 @@ export const agentOptions = {
   compaction,
   pruning,
   memory,
-  subagents,
   ...SHARED_FEATURE_OPTIONS,
   budget,
 };

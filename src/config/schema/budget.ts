@@ -4,7 +4,6 @@ import { option, table, whole } from "./values.ts";
 const dollars = z.number().min(0).max(1_000_000).describe("dollars, 0 to 1000000");
 const tokensADay = whole(0, 1_000_000_000_000, "tokens");
 
-/** What one agent may spend. */
 export const budget = table(
   "….budget",
   {

@@ -2,7 +2,6 @@ import { HOUR_MS, loopbackUrl, names, oneOf, option, startOption, WEEK_MS, whole
 
 const DM_POLICIES = ["pairing", "allowlist", "everyone", "off"] as const;
 
-/** What each chat platform may set. */
 export const chatOptions = {
   api_url: startOption(
     loopbackUrl,

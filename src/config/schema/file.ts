@@ -26,15 +26,15 @@ import {
 } from "./values.ts";
 
 /**
- * What may stand in config.toml: each option with its type, its built-in default, and what people are told of it. The types of
- * `config.ts`, the file config.toml and the page docs/configuration.md are made of it: a new option is a line here,
- * and `npm run generate`. The description of a type completes "expected: …".
+ * The schema of config.toml: each option with its type, its built-in default and its description. The types of
+ * `config.ts`, the file config.toml and the page docs/configuration.md derive from it: a new option is a line here, and
+ * `npm run generate`. The description of a type completes "expected: …".
  */
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const LOG_FORMATS = ["auto", "text", "json"] as const;
 
-/** All that the service takes in one message. */
+/** The service's limit for one message. */
 const MAX_LOOPBACK_TEXT = 1_000_000;
 
 export const fileSchema = z.strictObject({
@@ -320,7 +320,7 @@ export const fileSchema = z.strictObject({
     }),
 });
 
-/** The file as it is written, checked: what it does not say is left out. */
+/** The checked file as it is written, without defaults. */
 export type FileConfig = z.input<typeof fileSchema>;
-/** The file with the default of each option that it does not say. */
+/** The file with the default of each option that it leaves out. */
 export type CompleteFile = z.output<typeof fileSchema>;

@@ -71,7 +71,6 @@ export const modelSchema = z
   })
   .describe('a table, [models."NAME"]');
 
-/** How a server is spoken to. */
 export const API_CHOICES = ["auto", "chat", "responses", "messages"] as const;
 
 const api = oneOf(API_CHOICES);

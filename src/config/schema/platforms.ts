@@ -13,13 +13,13 @@ type PlatformTables = {
   >;
 };
 
-/** Those of a row; its token switches the platform on. */
+/** A row's own options; its token switches the platform on. */
 function ownOptions(row: (typeof PLATFORM_ROWS)[number]): z.ZodRawShape {
   const own = Object.entries(row.options(kit));
   return Object.fromEntries(own.map(([key, made]) => [key, key === row.token ? asSwitch(made) : made]));
 }
 
-/** `[platforms.KEY]` of each chat platform: its own options, and those of all. */
+/** `[platforms.KEY]` of each chat platform: its own options, and the common ones. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each key has the options of its own row
 export const platformTables = Object.fromEntries(
   PLATFORM_ROWS.map((row) => [

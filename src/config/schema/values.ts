@@ -1,22 +1,22 @@
 import { z } from "zod";
 import { isTimeZone } from "../../text/when.ts";
 
-/** What an option of the configuration can be: its type, its default, and what people are told of it. */
+/** Building blocks of options: type, default and description. */
 
 export const HOUR_MS = 3_600_000;
 export const WEEK_MS = 168 * HOUR_MS;
 
-/** What people are told of a table or an option. */
+/** The description of a table or an option. */
 export interface OptionText {
-  /** Sentences; "": the sentences of the option before it tell of this one, too. */
+  /** Sentences; "": the previous option's sentences cover this one, too. */
   readonly about: string;
-  /** A running Weir keeps what it was started with: a change takes effect at the next start. Default: it takes effect at once. */
+  /** A change takes effect at the next start. Default: at once. */
   readonly isForStart?: true;
-  /** It switches its table on: without it the table is off, and null in a configuration. Default: it does not. */
+  /** It switches its table on; without it the table is off, and null in a configuration. Default: no. */
   readonly isSwitch?: true;
-  /** The value that config.toml shows instead of the default. */
+  /** The value in the shipped config.toml, instead of the default. */
   readonly shown?: unknown;
-  /** Tables that config.toml shows of a list of tables, which has no default. */
+  /** Sample tables in the shipped config.toml, for a list of tables, which has no default. */
   readonly samples?: readonly {
     readonly about: string;
     readonly values: Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export function option<Type extends z.ZodType>(
   return made;
 }
 
-/** An option of which a change takes effect at the next start. */
+/** An option whose changes take effect at the next start. */
 export function startOption<Type extends z.ZodType>(
   ...described: Parameters<typeof option<Type>>
 ): ReturnType<typeof option<Type>> {
@@ -51,7 +51,7 @@ export function asSwitch<Option extends z.core.$ZodType>(made: Option): Option {
   return made;
 }
 
-/** The same, of which a change takes effect at the next start. */
+/** The same, with changes that take effect at the next start. */
 export function switchOption<Type extends z.ZodType>(
   ...described: Parameters<typeof option<Type>>
 ): ReturnType<typeof option<Type>> {
@@ -67,7 +67,7 @@ export function table<Shape extends z.ZodRawShape>(
   const tableOfShape: z.ZodObject<Shape, z.core.$strict> = z
     .strictObject(shape)
     .describe(`a table, [${name}]`);
-  // Parsed: what the table does not say is the options' own defaults.
+  // Parsed, so that the options' own defaults fill in missing keys.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an empty table is legal: each option has a default
   return tableOfShape.prefault({} as never).register(optionTexts, { about });
 }
@@ -76,7 +76,7 @@ export function whole(min: number, max: number, unit: string): z.ZodNumber {
   return z.number().int().min(min).max(max).describe(`a whole number of ${unit}, ${min} to ${max}`);
 }
 
-/** Most connections that one bot has: Discord's largest have fewer. */
+/** Most connections of one bot: Discord's largest have fewer. */
 const MAX_SHARDS = 10_000;
 
 export const shardCount = z
@@ -87,7 +87,7 @@ export function share(): z.ZodNumber {
   return z.number().gt(0).lt(1).describe("a share of the usable window: a number between 0 and 1");
 }
 
-/** The smallest window that a model is used with, in tokens. */
+/** The smallest usable window of a model, in tokens. */
 export const MIN_WINDOW = 1024;
 
 export const windowSize = z
@@ -107,10 +107,10 @@ export const modelName = z
   .max(200)
   .describe('the name of a model, in quotes, or "auto" for the one that the server offers');
 
-/** What names a variable of the environment. */
+/** A reference to a variable of the environment. */
 const VARIABLE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** A variable of the environment that holds the secret: secrets never stand in the file. */
+/** A variable of the environment with the secret: secrets are never in the file. */
 export const secret = z
   .string()
   .regex(VARIABLE)
@@ -118,7 +118,7 @@ export const secret = z
     'the name of an environment variable that holds it, as "env:NAME": secrets never stand in this file',
   );
 
-/** A variable that holds an address with a password; "": none. */
+/** A variable with an address that has a password; "": none. */
 export const secretOrNone = z
   .string()
   .regex(/^(?:|env:[A-Za-z_][A-Za-z0-9_]*)$/)
@@ -126,13 +126,13 @@ export const secretOrNone = z
     'the name of an environment variable that holds it, as "env:NAME", or "" to switch it off: secrets never stand in this file',
   );
 
-/** Completes "expected: …" where the address of the model server stands, in the file or in the environment. */
+/** Completes "expected: …" for the address of the model server, in the file or in the environment. */
 export const MODEL_SERVER_ADDRESS =
   'an address such as "http://127.0.0.1:11434/v1", without user, password and query: a key belongs in OPENAI_API_KEY';
 
 export const httpUrl = addressOrVariable(MODEL_SERVER_ADDRESS);
 
-/** The same of `[llm.servers]`. */
+/** The same for `[llm.servers]`. */
 export const NAMED_SERVER_ADDRESS = MODEL_SERVER_ADDRESS.replace("OPENAI_API_KEY", "api_key");
 
 export const namedServerUrl = addressOrVariable(NAMED_SERVER_ADDRESS);
@@ -158,7 +158,7 @@ export const loopbackUrl = z
 
 const MAX_PORT = 65_535;
 
-/** A host and a port to listen on. @param sample as its description shows it */
+/** A host and a port to listen on. @param sample the example in its description */
 export const listenAddress = (sample: string): z.ZodString =>
   z
     .string()
@@ -173,7 +173,7 @@ export const mcpUrl = z
     'an address such as "https://mcp.example/mcp", without user, password and query, or "env:NAME" for one that has them',
   );
 
-/** An address that holds no secret in a place for one, and that a path may be put behind. */
+/** Whether an address holds no secret in a place for one, and can be extended by a path. */
 export function isPlainHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
@@ -208,16 +208,16 @@ export const header = z
   .regex(/^[\t -~]+$/)
   .describe('the value of a header, as "env:NAME" or "Bearer env:NAME" where it is a secret');
 
-/** A variable that a program is given. */
+/** A variable for a program. */
 export const passedVariable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*(?:=env:[A-Za-z_][A-Za-z0-9_]*)?$/)
   .describe('the name of a variable, as "NAME", or "NAME=env:OTHER" for what Weir knows as OTHER');
 
-/** An argument of a program: what should not stand there may be a secret. */
+/** An argument of a program. Its value is hidden: it may be a secret, against all advice. */
 export const argument = z.string().max(4096).describe("a text, in quotes");
 
-/** Schemas whose values never show, whatever stands there. */
+/** Schemas whose values are never shown. */
 export const HIDDEN: ReadonlySet<unknown> = new Set([
   secret,
   secretOrNone,

@@ -6,29 +6,29 @@ import { fitSections, limitsBehind, type SectionLimits } from "./fit.ts";
 import { focusOf, raiseOf } from "./focus.ts";
 import { type AgentFile, type AgentFiles, type AskedMessage, activeSkill, SECTION_KINDS } from "./section.ts";
 
-/** Where a request is made for, as far as sections depend on it. */
+/** The place of a request, reduced to what sections depend on. */
 export interface SectionScene {
   /** `discord`. */
   readonly platform: string;
-  /** What an operator's glob may call the channel: `discord:123`, `discord:SERVER/#general`. */
+  /** Names of the channel for an operator's globs: `discord:123`, `discord:SERVER/#general`. */
   readonly names: readonly string[];
-  /** Names of its file under `channels/`, without the ending. */
+  /** Names of its file under `channels/`, without the extension. */
   readonly fileNames: readonly string[];
 }
 
-/** What comes in from an agent's folder. */
+/** The sections from an agent's folder. */
 export interface Sections {
   /** In the system prompt: they depend on the files and the channel alone. */
   readonly static: readonly Section[];
-  /** Behind the messages. */
+  /** After the messages. */
   readonly dynamic: readonly Section[];
-  /** By what the newest messages are about, they were chosen; null: there was nothing to choose from, and nobody has looked. */
+  /** The topics of the newest messages, by which the sections were chosen; null: there was no choice. */
   readonly focus: Focus | null;
 }
 
 const NO_SECTIONS: Sections = { static: [], dynamic: [], focus: null };
 
-/** What of the plan words each kind is about. */
+/** The signals that each kind responds to. */
 const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
   memory: ["continue", "plan"],
   note: ["continue", "plan", "verify"],
@@ -36,9 +36,9 @@ const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
 };
 
 /**
- * Chooses what of an agent's folder is part of a request, and fits it. Pure.
+ * Chooses the sections of an agent's folder for a request, and fits them. Pure.
  * @param asked oldest first
- * @param notes the agent's own of this channel
+ * @param channelFiles files that are of this channel alone
  * @param active names of the skills that are active there
  */
 export function chooseSections(
@@ -46,13 +46,13 @@ export function chooseSections(
   scene: SectionScene,
   asked: readonly AskedMessage[],
   limits: SectionLimits,
-  notes: readonly AgentFile[] = [],
+  channelFiles: readonly AgentFile[] = [],
   active: readonly string[] = [],
 ): Sections {
-  if (files.length === 0 && notes.length === 0) return NO_SECTIONS;
+  if (files.length === 0 && channelFiles.length === 0) return NO_SECTIONS;
   const focus = focusOf(asked.map(({ text }) => text));
   const skills = files.filter(({ kind }) => kind === "skills");
-  const chosen = [...files, ...notes].flatMap((file) => {
+  const chosen = [...files, ...channelFiles].flatMap((file) => {
     if (file.kind === "skills") return [];
     const reason = reasonFor(file, scene, asked, focus);
     return reason === null ? [] : [sectionOf(file, reason, focus)];
@@ -73,7 +73,7 @@ export function chooseSections(
   return { static: fixed, dynamic: fitSections(rest, limitsBehind(limits, fixed)), focus };
 }
 
-/** A skill that its author has made too long is cut as other sections are: only what a start has looked at may take all. */
+/** Skills lose their protection once they exceed the limit: only sections that were checked at the start may take all of it. */
 function withinProtection(sections: readonly Section[], { tokens }: SectionLimits): readonly Section[] {
   let left = tokens;
   for (const { isProtected, kind, tokens: size } of sections)
@@ -85,7 +85,7 @@ function withinProtection(sections: readonly Section[], { tokens }: SectionLimit
   });
 }
 
-/** Static sections as they fit: the same in each request of a day, and counting them takes milliseconds. */
+/** Fitted static sections: the same in each request of a day, and measuring them takes milliseconds. */
 const FITTED = new WeakMap<readonly AgentFile[], Map<string, Section[]>>();
 
 function fittedOnce(
@@ -101,7 +101,7 @@ function fittedOnce(
   return fitted;
 }
 
-/** Why a file comes in; null: it does not. */
+/** Why a file is included; null: it is not. */
 function reasonFor(
   file: AgentFile,
   scene: SectionScene,
@@ -134,7 +134,7 @@ function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
   const rules = SECTION_KINDS[kind];
   const isNamed =
     kind === "skill" || kind === "rule" || kind === "channel" || kind === "user" || channel !== null;
-  // A rule that depends on what is talked about would change the prefix.
+  // A rule that depends on the topic would change the prefix.
   const place = file.paths !== null ? "dynamic" : rules.place;
   return measured({
     key: isNamed ? `${kind}:${name}` : kind,
@@ -149,7 +149,7 @@ function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
   });
 }
 
-/** A text as it is shown, with its estimate. */
+/** A shown text with its estimate. */
 type Counted = { readonly text: string; readonly estimated: number };
 
 const TEXTS = new WeakMap<AgentFile, Counted>();
@@ -162,12 +162,12 @@ function textOf(file: AgentFile, place: Section["place"]): Counted {
 
 function counted(text: string, place: Section["place"]): Counted {
   const stored = storableText(text);
-  // What stands behind the messages is read as data: it must not look like Weir's own lines.
+  // Text after the messages is read as data: it must not look like Weir's own lines.
   const shown = place === "dynamic" ? escapeLabels(stored) : stored;
   return { text: shown, estimated: estimateTokens(shown) };
 }
 
-/** The catalogue: a skill's own text is not in it. */
+/** The catalogue, without the skills' own texts. */
 function skillsSection(skills: readonly AgentFile[], source: string, focus: Focus): Section {
   const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
   const { label, place, scope } = SECTION_KINDS.skills;

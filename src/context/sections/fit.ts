@@ -2,23 +2,23 @@ import type { Section } from "../../core/context.ts";
 import { headAndTail } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
-/** What the files of an agent's folder may take of a request. */
+/** Limits of the sections from an agent's folder. */
 export interface SectionLimits {
   /** Characters of one section. */
   readonly each: number;
   /** Characters of all of them. */
   readonly all: number;
-  /** Estimated tokens of all of them: characters say little of Chinese. */
+  /** Estimated tokens of all of them: a limit in characters does not suit Chinese. */
   readonly tokens: number;
-  /** Estimated tokens of those behind the messages: recalled lines want room there, too. */
+  /** Estimated tokens of those after the messages, which leave room for recalled lines. */
   readonly dynamicTokens: number;
 }
 
 /** For a large window. */
 const LARGE = { each: 20_000, all: 150_000 } as const;
-/** Below, a section says nothing. */
+/** The smallest useful limits. */
 const SMALL = { each: 1000, all: 4000 } as const;
-/** Of the usable window, at four characters a token. */
+/** Share of the usable window, at four characters a token. */
 const SHARE = 0.25;
 const DYNAMIC_SHARE = 0.125;
 const CHARACTERS_A_TOKEN = 4;
@@ -38,12 +38,12 @@ function clamp(value: number, least: number, most: number): number {
   return Math.floor(Math.min(Math.max(value, least), most));
 }
 
-/** Less than this of a section is left out rather than shown. */
+/** A shorter part of a section is left out. */
 const SHORTEST = 200;
 
 /**
- * Keeps sections within their limits: what is protected stays whole, whatever it takes; then the highest priority first.
- * Pure. @returns as many sections as were given, in the same order
+ * Fits sections into their limits: protected ones stay whole at any size; the others are taken by descending priority.
+ * Pure. @returns all sections, in the same order
  */
 export function fitSections(sections: readonly Section[], limits: SectionLimits): Section[] {
   const left = { characters: limits.all, tokens: limits.tokens };
@@ -69,7 +69,7 @@ export function fitSections(sections: readonly Section[], limits: SectionLimits)
   return sections.map((section) => fitted.get(section) ?? section);
 }
 
-/** What is left over for the sections behind the messages. */
+/** The remaining limits for the sections after the messages. */
 export function limitsBehind(limits: SectionLimits, taken: readonly Section[]): SectionLimits {
   const sum = (of: (section: Section) => number): number => taken.reduce((total, one) => total + of(one), 0);
   return {
@@ -80,7 +80,7 @@ export function limitsBehind(limits: SectionLimits, taken: readonly Section[]): 
   };
 }
 
-/** The text, its middle cut out where it is too long; "" where hardly anything would be left. */
+/** The text, without its middle if it is too long; "" if hardly anything would be left. */
 function cutTo(text: string, characters: number, tokens: number): string {
   let length = characters;
   for (;;) {
@@ -91,12 +91,12 @@ function cutTo(text: string, characters: number, tokens: number): string {
   }
 }
 
-/** A cut is moved back to the end of a line where that costs no more than this share of the part. */
+/** A cut moves back to the end of a line if that costs at most this share of the part. */
 const LINE_SHARE = 0.5;
 
 /**
- * 70 % of `limit` from the head and 20 % from the tail, round a marker that names the original size, at ends of lines
- * where there are any near. Never longer than `limit`, which is at least 200 characters.
+ * 70 % of `limit` from the head and 20 % from the tail, around a marker with the original size; cut at near ends of
+ * lines. Never longer than `limit`, which is at least 200 characters.
  */
 function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
@@ -104,7 +104,7 @@ function cutMiddle(text: string, limit: number): string {
   const end = head.lastIndexOf("\n");
   const begin = tail.indexOf("\n") + 1;
   const wholeHead = end >= head.length * (1 - LINE_SHARE) ? head.slice(0, end) : head;
-  // What stood inside a line does not begin one.
+  // A part of a line must not become the beginning of one.
   const wholeTail = begin > 0 && begin <= tail.length * LINE_SHARE ? `\n${tail.slice(begin)}` : ` ${tail}`;
   return `${wholeHead}\n[… cut: ${text.length} in all …]${wholeTail}`;
 }

@@ -3,12 +3,12 @@ import type { Focus, Signal } from "../../core/context.ts";
 const SUMMARY_LENGTH = 160;
 const MOST_PATHS = 6;
 const MOST_SYMBOLS = 8;
-/** Characters of the newest messages that are read: what is longer is a paste. */
+/** Characters of the newest messages that are read: a longer text is a paste. */
 const READ_LENGTH = 4000;
 
 const PATH = /(?<![\w./-])(?:\.{0,2}\/)?(?:[\w.-]{1,80}\/){0,12}[\w-][\w.-]{0,80}\.[a-z]{1,6}\b/gi;
 const FOLDER = /(?<![\w./-])(?:[\w.-]{1,80}\/){1,12}[\w.-]{1,80}/g;
-/** Of a name without a folder: `a.b.c` may be a name of code as well. */
+/** Endings of a file name without a folder: `a.b.c` may also be a name in code. */
 const FILE_ENDING =
   /\.(?:[cm]?[jt]sx?|md|py|go|rs|java|kt|[ch]|cpp|cs|rb|php|sh|sql|json|toml|ya?ml|txt|html?|css|csv|log|lock|ini|conf)$/i;
 const QUOTED = /`([^`\n]{2,80})`/g;
@@ -22,7 +22,7 @@ const SIGNALS: readonly (readonly [Signal, RegExp])[] = [
   ["verify", /\b(?:verify|test|check|review|validate|confirm)\b/i],
 ];
 
-/** Reads the newest messages for what they are about. Pure. @param texts oldest first */
+/** Finds the topics of the newest messages. Pure. @param texts oldest first */
 export function focusOf(texts: readonly string[]): Focus {
   const newest = texts.at(-1) ?? "";
   const text = texts.join("\n").slice(-READ_LENGTH);
@@ -47,11 +47,11 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** By how much the focus raises a priority at most. */
+/** Most that the focus can raise a priority by. */
 const MOST_RAISE = 12;
 const RAISE = { path: 6, symbol: 4, signal: 3 } as const;
 
-/** How much a text that is about the same is worth more, and what of it says so. Pure. */
+/** How much a text on the same topics gains in priority, and the matching words. Pure. */
 export function raiseOf(
   text: string,
   focus: Focus,

@@ -9,8 +9,8 @@ import {
 import { builtInSection } from "./built-in.ts";
 
 /**
- * All sections of a context, in the order in which they are sent: together they are all that is sent. Tokens and characters of a
- * part that holds others, the system prompt and the dynamic part, are what is left beside those. Pure.
+ * All sections of a context, in the order in which they are sent; together they are the whole request. The system
+ * prompt and the dynamic part contain others: their tokens and characters are counted without those. Pure.
  */
 export function contextSections({ tools, sections, segments }: Context): Section[] {
   const placed = (place: Section["place"]): Section[] => sections.filter((one) => one.place === place);

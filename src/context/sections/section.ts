@@ -1,42 +1,41 @@
 import type { BuiltInKind, FileKind, Section, SectionKind, SectionScope } from "../../core/context.ts";
 
-/** A file of an agent's folder, as it was read. */
 export interface AgentFile {
   readonly kind: FileKind;
   /** As the operator knows it: `agents/main/rules/style.md`. */
   readonly path: string;
   /** Without its front matter. */
   readonly text: string;
-  /** `style`; of a skill, what its front matter calls it. */
+  /** `style`; for a skill, the name in its front matter. */
   readonly name: string;
-  /** Of a skill: what it is for. */
+  /** A skill's purpose. */
   readonly description: string;
-  /** Of a rule: it comes in where they match; null: it says nothing of them. */
+  /** A rule's channels: it is included where they match; null: it names none. */
   readonly channels: Glob | null;
   readonly paths: Glob | null;
-  /** Of the agent's own notes: of which channel they are, as a file is named after it; null: of any other file. */
+  /** The only channel in which it is shown, in the form of file names, if the agent wrote it; null: another kind of file. */
   readonly channel: string | null;
 }
 
-/** Skills as sections of their own, by their files: the same object each time, since a section's text is counted once. */
+/** Active skills as sections, by their files: always the same object, since a section's text is measured once. */
 const ACTIVE = new WeakMap<AgentFile, AgentFile>();
 
-/** A skill whose text is shown, not only its name. */
+/** A skill with its whole text. */
 export function activeSkill(skill: AgentFile): AgentFile {
   const active = ACTIVE.get(skill) ?? { ...skill, kind: "skill" };
   ACTIVE.set(skill, active);
   return active;
 }
 
-/** Does a name match one of an operator's patterns? */
+/** Whether a name matches one of an operator's patterns. */
 export type Glob = (name: string) => boolean;
 
-/** What an agent's folder holds today. The same object as long as nothing in it changes. */
+/** The present content of an agent's folder. The identical object while nothing in it changes. */
 export interface AgentFiles {
   /** As the operator knows it: `agents/main`. */
   readonly folder: string;
   readonly files: readonly AgentFile[];
-  /** What could not be read as it was meant, for the operator. */
+  /** Problems of reading it, for the operator. */
   readonly problems: readonly string[];
 }
 
@@ -45,21 +44,21 @@ export function skillsOf({ files }: AgentFiles): AgentFile[] {
   return files.filter(({ kind }) => kind === "skills").toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Without a folder nothing is read, shown or paid for. */
+/** Without a folder, nothing is read, shown or paid for. */
 export const NO_FILES: AgentFiles = { folder: "", files: [], problems: [] };
 
-/** The newest messages that wait for an answer, as far as sections depend on them. */
+/** The newest messages that wait for an answer, reduced to what sections depend on. */
 export interface AskedMessage {
   readonly authorId: string;
   readonly text: string;
 }
 
-/** What a kind of section is to the budget: the higher the priority, the later it is cut. */
+/** How a kind of section is fitted: the higher the priority, the later it is cut. */
 interface KindRules {
   readonly priority: number;
   /** It is never cut. */
   readonly isProtected: boolean;
-  /** `static`: the same all day, in the prefix; `dynamic`: behind the messages. */
+  /** `static`: the same all day, in the prefix; `dynamic`: after the messages. */
   readonly place: Section["place"];
   readonly scope: SectionScope;
   readonly label: string;
@@ -78,10 +77,10 @@ const FILE_KINDS: Readonly<Record<FileKind, KindRules>> = {
   note: { priority: 50, isProtected: false, place: "dynamic", scope: "agent", label: "note of the day" },
 };
 
-/** What is the same of each section of a kind that Weir itself puts there. */
+/** The common properties of a built-in kind's sections. */
 interface BuiltInRules extends KindRules, Pick<Section, "source" | "reason"> {}
 
-/** What Weir itself puts there. The budget of the folder's sections does not concern it: emergency makes it fit. */
+/** Sections that Weir itself adds. The limits of the folder's sections do not apply: the emergency fits them. */
 export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
   tools: {
     priority: 100,
@@ -222,15 +221,12 @@ export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
 
 export const SECTION_KINDS: Readonly<Record<SectionKind, KindRules>> = { ...FILE_KINDS, ...BUILT_IN_KINDS };
 
-/**
- * The operator's business: what stands in the agent's folder, and whom it tells of. What the agent itself has noted of a channel
- * is its people's.
- */
+/** Whether a section is the operator's: a file of the agent's folder. Files that the agent wrote in a channel belong to its people. */
 export function isOperators({ kind, scope }: Pick<Section, "kind" | "scope">): boolean {
   return isFileKind(kind) && (scope !== "channel" || kind === "channel");
 }
 
-/** What a file of the agent's folder is. */
+/** Whether a kind is one of the files in an agent's folder. */
 export function isFileKind(kind: string): kind is FileKind {
   return Object.hasOwn(FILE_KINDS, kind);
 }

@@ -10,7 +10,10 @@ import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelOverview } from "../../store/channels/overview.ts";
 import { budgetOf } from "../../turn/agent.ts";
 
-export type ReportedDaemon = Pick<Daemon, "store" | "models" | "registry" | "staffOf" | "digesterOf">;
+export type ReportedDaemon = Pick<
+  Daemon,
+  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "features"
+>;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
 type ChannelOnPage = ListedChannel &
@@ -45,11 +48,21 @@ export class ChannelReports {
   /** The request of a channel's next model call: `weir context --json`. */
   async context(name: string): Promise<ChannelReport> {
     return this.#one(async (daemon) => {
-      const { store, staffOf, digesterOf } = daemon;
+      const { store, staffOf, digesterOf, features } = daemon;
       const channel = await findChannel(daemon, name);
       const { agent, guests } = staffOf(channel);
       const staff = { store, agent, guests, digester: digesterOf(channel) };
-      return reportChannel({ ...staff, now: new Date(), isFresh: false }, channel);
+      return reportChannel(
+        {
+          ...staff,
+          readWaitedFor: features.readWaitedFor,
+          activeTexts: features.activeTexts,
+          channelFiles: features.channelFiles,
+          now: new Date(),
+          isFresh: false,
+        },
+        channel,
+      );
     });
   }
 

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { hostsOf, pageOf } from "../../platforms/loopback/local-only.ts";
+import { hostsOf, pageOf } from "../../platforms/local/local-only.ts";
 
 export interface Listening {
   readonly host: string;

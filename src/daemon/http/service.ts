@@ -6,7 +6,7 @@ import { pause } from "../../async/clock.ts";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import type { KnownSecrets } from "../../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
-import { nameInUrl } from "../../platforms/loopback/local-only.ts";
+import { nameInUrl } from "../../platforms/local/local-only.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";

@@ -23,9 +23,9 @@ export interface RawApproval {
   tool: string;
   arguments: string;
   state: ApprovalState;
-  expires_at: Date;
-  decided_name: string;
-  asked_by: string[];
+  expiresAt: Date;
+  decidedName: string;
+  askedBy: string[];
 }
 
 export const APPROVAL_COLUMNS = `a.id, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
@@ -34,7 +34,7 @@ export const APPROVAL_COLUMNS = `a.id, a.agent, a.tool, a.arguments, a.state, a.
          where t.id = a.turn_id and e.addressed and e.deleted_at is null and not e.author_bot) as asked_by`;
 
 export function toApproval(row: RawApproval): ApprovalRow {
-  const { id, agent, tool, arguments: json, state, expires_at: expiresAt } = row;
+  const { id, agent, tool, arguments: json, state, expiresAt } = row;
   return {
     id,
     agent: agentId(agent),
@@ -42,7 +42,7 @@ export function toApproval(row: RawApproval): ApprovalRow {
     arguments: json,
     state,
     expiresAt,
-    decidedName: row.decided_name,
-    askedBy: row.asked_by,
+    decidedName: row.decidedName,
+    askedBy: row.askedBy,
   };
 }

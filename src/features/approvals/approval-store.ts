@@ -187,7 +187,7 @@ export class ApprovalStore {
       Omit<TakenApproval, "was" | "agent" | "askedFor"> & {
         agent: string;
         state: ApprovalState;
-        asked_for: string | null;
+        askedFor: string | null;
       }
     >(
       {
@@ -202,7 +202,7 @@ export class ApprovalStore {
       },
       [channel, epoch, ids, OWN_IDS],
     );
-    return rows.map(({ state: was, agent, asked_for: askedFor, ...row }) => ({
+    return rows.map(({ state: was, agent, askedFor, ...row }) => ({
       ...row,
       agent: agentId(agent),
       was,
@@ -314,14 +314,14 @@ export class ApprovalStore {
   async unreported(): Promise<UnreportedDecision[]> {
     const rows = await this.#db.query<{
       id: number;
-      channel_id: number;
+      channelId: number;
       platform: string;
       name: string;
       agent: string | null;
       state: ApprovalState;
       tool: string;
-      decided_by: string | null;
-      decided_name: string;
+      decidedBy: string | null;
+      decidedName: string;
       reason: string;
     }>(
       {
@@ -332,13 +332,13 @@ export class ApprovalStore {
       },
       [MOST],
     );
-    return rows.map(({ channel_id: channel, platform, name, decided_by: decidedBy, ...row }) => ({
+    return rows.map(({ channelId: channel, platform, name, decidedBy, ...row }) => ({
       id: row.id,
       agent: row.agent === null ? null : agentId(row.agent),
       state: row.state,
       tool: row.tool,
       reason: row.reason,
-      decidedName: row.decided_name,
+      decidedName: row.decidedName,
       decidedBy,
       channel: channelId(channel),
       address: { platform, name },
@@ -390,7 +390,7 @@ export class ApprovalStore {
   /** Questions of a channel whose messages are missing or outdated. */
   async toShow(channel: ChannelId): Promise<ApprovalToShow[]> {
     const rows = await this.#db.query<
-      RawApproval & { key: string; message_id: string | null; shown: string | null; to_be_shown: string }
+      RawApproval & { key: string; messageId: string | null; shown: string | null; toBeShown: string }
     >(
       {
         name: "approvals_to_show",
@@ -403,9 +403,9 @@ export class ApprovalStore {
     return rows.map((row) => ({
       ...toApproval(row),
       key: row.key,
-      messageId: row.message_id,
+      messageId: row.messageId,
       mayBeThere: row.shown !== null,
-      toBeShown: row.to_be_shown,
+      toBeShown: row.toBeShown,
     }));
   }
 

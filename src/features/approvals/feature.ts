@@ -4,7 +4,7 @@
  */
 
 import { DueWorkDesk } from "../../channel/due-work.ts";
-import { pending } from "../../admin/reports/status-report.ts";
+import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import type { Feature, OpenFeature, OpenParts, WorkParts } from "../feature.ts";
 import { approvalOf } from "./approval.ts";
@@ -31,7 +31,12 @@ export const approvals: Feature<Approvals, null> = {
   warn: warnOfApprovers,
   async waiting(database) {
     const json = await new ApprovalStore(database).countWaiting();
-    return { json, line: (_, at) => pending(json, "wait for a person", at) };
+    const { count, since } = json;
+    return {
+      json,
+      line: (_, oldest) =>
+        count === 0 ? "none" : `${formatNumber(count)} wait for a person${oldest(since)}`,
+    };
   },
   open: ({ setup, platformOf, ...parts }) =>
     openApprovals({

@@ -75,7 +75,7 @@ export class PairingStore {
 
   /** Requests whose code is valid, oldest first. @param platform null: of all platforms */
   async open(platform: string | null): Promise<PairingRequest[]> {
-    const rows = await this.#db.query<PlatformPerson & { name: string; code: string; asked_at: Date }>(
+    const rows = await this.#db.query<PlatformPerson & { name: string; code: string; askedAt: Date }>(
       {
         name: "pairing_open",
         text: `select platform, person, name, code, asked_at from pairing_requests
@@ -84,7 +84,7 @@ export class PairingStore {
       },
       [platform],
     );
-    return rows.map(({ asked_at: askedAt, ...row }) => ({ ...row, askedAt }));
+    return rows.map(({ askedAt, ...row }) => ({ ...row, askedAt }));
   }
 
   /** @param by who lets them in @returns false: the request is not valid any more */
@@ -110,14 +110,14 @@ export class PairingStore {
 
   /** Requests of which the owners of a platform are to be told by the caller now, who then calls {@link ownersKnow}. */
   async takeNews(platform: string): Promise<PairingNews> {
-    const [row] = await this.#db.query<{ wait_ms: number; codes: string[] }>(
+    const [row] = await this.#db.query<{ waitMs: number; codes: string[] }>(
       {
         name: "pairing_news",
         text: `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
       },
       [platform],
     );
-    const { wait_ms: waitMs = 0, codes = [] } = row ?? {};
+    const { waitMs = 0, codes = [] } = row ?? {};
     const open = codes.length === 0 ? [] : await this.open(platform);
     return { waitMs, requests: open.filter(({ code }) => codes.includes(code)) };
   }
@@ -145,12 +145,12 @@ export class PairingStore {
   /** Everybody who was let in, the newest first. */
   async people(): Promise<PairedPerson[]> {
     const rows = await this.#db.query<
-      PlatformPerson & { since: Date; let_in_by: string; unread_to: Date | null; unread_ids: string[] }
+      PlatformPerson & { since: Date; letInBy: string; unreadTo: Date | null; unreadIds: string[] }
     >({
       name: "pairing_people",
       text: "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
     });
-    return rows.map(({ let_in_by: letInBy, unread_to: unreadTo, unread_ids: unreadIds, ...row }) => ({
+    return rows.map(({ letInBy, unreadTo, unreadIds, ...row }) => ({
       ...row,
       letInBy,
       unreadTo,

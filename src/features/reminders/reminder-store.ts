@@ -63,24 +63,24 @@ export interface Fired {
 type RawReminder = {
   id: number;
   cron: string | null;
-  time_zone: string;
+  timeZone: string;
   text: string;
-  next_at: Date;
-  asker_id: string | null;
-  asker_name: string | null;
+  nextAt: Date;
+  askerId: string | null;
+  askerName: string | null;
   name: string | null;
 };
 
 const COLUMNS = "r.id, r.cron, r.time_zone, r.text, r.next_at, r.asker_id, r.asker_name, r.name";
 
 function toReminder(row: RawReminder): Reminder {
-  const { asker_id: id, asker_name: name } = row;
+  const { askerId: id, askerName: name } = row;
   return {
     id: row.id,
     cron: row.cron,
-    timeZone: row.time_zone,
+    timeZone: row.timeZone,
     text: row.text,
-    due: row.next_at,
+    due: row.nextAt,
     asker: id === null ? null : { id, name: name ?? "" },
     schedule: row.name,
   };
@@ -141,7 +141,7 @@ export class ReminderStore {
       reminder,
     }: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
   ): Promise<AddedReminder> {
-    const [row] = await this.#db.query<{ id: number; asked_seq: number; refused: ReminderRefusal | null }>(
+    const [row] = await this.#db.query<{ id: number; askedSeq: number; refused: ReminderRefusal | null }>(
       {
         name: "reminder_add",
         text: "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
@@ -157,7 +157,7 @@ export class ReminderStore {
       ],
     );
     if (row === undefined) throw new Error("add_reminder returned no row");
-    const { id, asked_seq: seq, refused } = row;
+    const { id, askedSeq: seq, refused } = row;
     return refused === null ? { id, seq, refused } : { refused };
   }
 
@@ -206,7 +206,7 @@ export class ReminderStore {
 
   /** When the next reminder of these platforms comes that is not due yet; null: none waits. */
   async nextAt(platforms: readonly string[], now: Date): Promise<Date | null> {
-    const [row] = await this.#db.query<{ next_at: Date }>(
+    const [row] = await this.#db.query<{ nextAt: Date }>(
       {
         name: "reminders_next",
         text: `select r.next_at from reminders r join channels c on c.id = r.channel_id and c.platform = any($1)
@@ -214,23 +214,23 @@ export class ReminderStore {
       },
       [platforms, now],
     );
-    return row?.next_at ?? null;
+    return row?.nextAt ?? null;
   }
 
   /** What waits in all channels. */
   async countWaiting(): Promise<{ readonly count: number; readonly nextAt: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; next_at: Date | null }>({
+    const [row] = await this.#db.query<{ count: number; nextAt: Date | null }>({
       name: "reminders_count",
       text: "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
     });
-    return { count: row?.count ?? 0, nextAt: row?.next_at ?? null };
+    return { count: row?.count ?? 0, nextAt: row?.nextAt ?? null };
   }
 
   /** Appends an occurrence to the log, and moves its reminder on, in one transaction. */
   async fire({ reminder, draft, next }: Occurrence): Promise<Fired> {
     const { id, due, text } = reminder;
     const { messageId, author, tokens, at } = draft;
-    const [row] = await this.#db.query<{ has_fired: boolean; seq: number | null; due: boolean | null }>(
+    const [row] = await this.#db.query<{ hasFired: boolean; seq: number | null; due: boolean | null }>(
       {
         name: "reminder_fire",
         text: "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -238,7 +238,7 @@ export class ReminderStore {
       [id, due, text, messageId, author.name, tokens, at, next],
     );
     if (row === undefined) throw new Error("fire_reminder returned no row");
-    return { hasFired: row.has_fired, seq: row.seq, isDue: row.due ?? false };
+    return { hasFired: row.hasFired, seq: row.seq, isDue: row.due ?? false };
   }
 
   /** Makes the schedules these; others of the configuration are over. */

@@ -1,15 +1,15 @@
 import type { CacheLife, CacheRule } from "./rules.ts";
 
-/** Waits between a conversation's requests that count, the newest. */
+/** Number of newest waits between a conversation's requests that count. */
 const COUNTED_WAITS = 20;
-/** Of all waits, beside those that followed one like the last: few of these say little. */
+/** Weight of all waits besides those after a wait like the last one, which may be few. */
 const WEIGHT_OF_ALL = 2;
 
 /**
- * The life to ask for: the cheapest if the conversation goes on as it has. Pure.
- * @param waits before the conversation's requests, ms, this one's last; empty: nothing is known, and the shortest is taken
- * @param fresh tokens that a turn adds, of all that are cached
- * @returns null: the next request comes too late as a rule, and to write anything costs more than it saves
+ * The cheapest life for a conversation that continues at its pace. Pure.
+ * @param waits before the conversation's requests, ms, this one's last; empty: unknown, and the shortest life is taken
+ * @param fresh share of the cached tokens that a turn adds
+ * @returns null: the next request usually comes too late, and a write costs more than it saves
  */
 export function chooseLife(
   { lives, read }: Pick<CacheRule, "lives" | "read">,
@@ -28,7 +28,8 @@ export function chooseLife(
 }
 
 /**
- * The chance that the next request finds the cache. People talk in bursts: what followed a wait like the last one tells most. Pure.
+ * The chance that the next request finds the cache. People talk in bursts, so waits that followed one like the last
+ * count most. Pure.
  * @param waits as for {@link chooseLife}
  */
 export function chanceOfHit({ ms }: Pick<CacheLife, "ms">, waits: readonly number[]): number {

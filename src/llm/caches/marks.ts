@@ -4,41 +4,44 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
 import type { CacheLife, CacheRule } from "./rules.ts";
 
-/** What of a request matters to a cache. */
+/** The parts of a request that matter to a cache. */
 export interface CachedRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
-  /** Ends of what stays the same, rising: of the system prompt, of the summaries, and of all that the next turn's request begins with. */
+  /**
+   * Ends of the stable parts, ascending: of the system prompt, of the summaries, and of the beginning that the next
+   * turn's request shares.
+   */
   readonly stableEnds?: readonly TextEnd[] | undefined;
-  /** Waits before the conversation's last turns, ms, that before this one last. */
+  /** Waits before the conversation's last turns, ms, this turn's last. */
   readonly waits?: readonly number[];
 }
 
-/** A place at which a message's text is split into parts, so that the parts before it are the same in the next request. */
+/** A place that splits a message's text into parts, so that the parts before it are the same in the next request. */
 export interface PartEnd extends TextEnd {
   /** The part that ends here carries a mark. */
   readonly isMarked: boolean;
 }
 
 export interface CacheMarks extends CacheFields {
-  /** Rising; of one message several may be. */
+  /** Ascending; one message may have several. */
   readonly ends: readonly PartEnd[];
 }
 
 const UNMARKED: CacheMarks = { ends: [], ofPart: {}, ofRequest: {} };
 
-/** Turns before the last one whose ends are marked again: the request of the last one may have failed. */
+/** Turns before the last one whose ends are marked again, since the last turn's request may have failed. */
 const REPEATED_TURNS = 2;
-/** Parts up to which Anthropic looks for what it has cached before a mark is 20; a message may be split into some. */
+/** Anthropic looks for cached parts up to 20 parts before a mark; some messages are split into several. */
 const LOOKED_BACK = 15;
 
 /**
- * Where a request is marked for a provider's cache. Beside the ends of what is stable these are the ends of the turns before, which their own requests have
- * marked: a provider finds an entry only at a mark. In a loop of tools the newest result is one from the second round on, since most loops that have gone
- * on so far go on. Pure.
- * @param rule undefined: nothing is marked
+ * The marks of a request for a provider's cache. A provider finds an entry only at a mark: so besides the ends of the
+ * stable parts, it marks the ends of earlier turns, which their own requests have marked. In a loop of tools it marks
+ * the newest result from the second round on, since most such loops continue. Pure.
+ * @param rule undefined: no marks
  * @param takesResults the wire can mark a tool's result
- * @param known the life to ask for, or null for none, where somebody knows; default: by the pace
+ * @param known the life to ask for, or null for none; default: chosen by the pace
  */
 export function cacheMarks(
   request: CachedRequest,
@@ -56,10 +59,10 @@ export function cacheMarks(
   const loop = takesResults && current !== undefined ? endOfLoop(messages, current) : undefined;
   const chosen =
     known === undefined ? chooseLife(rule, waits, freshShare(messages, before[0], current)) : known;
-  // The next request of a loop comes at once, however seldom the turns are.
+  // The next request of a loop comes at once, however rare the turns are.
   const life = loop === undefined ? chosen : (chosen ?? rule.lives[0]);
   const isCold = waits.length > 0 && (waits.at(-1) ?? 0) > Math.max(...rule.lives.map(({ ms }) => ms));
-  // Not worth a write: what was written before is still read.
+  // Writing is not worth it; earlier entries are still read.
   if (life === null)
     return {
       ...withEnds(stable, isCold ? [] : before.slice(0, 1).filter(isLong)),
@@ -89,7 +92,7 @@ export interface MarkedPart {
   readonly isMarked: boolean;
 }
 
-/** A message's parts, in their order. Pure. */
+/** A message's parts in order. Pure. */
 export function markedParts(
   message: ModelMessage,
   ends: readonly PartEnd[],
@@ -106,7 +109,7 @@ export function markedParts(
   });
 }
 
-/** The end itself, or that of the last text before it that can carry a mark. */
+/** The end itself, or the end of the last text before it that can carry a mark. */
 function markable(messages: readonly ModelMessage[], { message, length }: TextEnd): TextEnd | undefined {
   const last = Math.min(message, messages.length - 1);
   for (let place = last; place >= 0; place--) {
@@ -119,7 +122,7 @@ function markable(messages: readonly ModelMessage[], { message, length }: TextEn
   return undefined;
 }
 
-/** Ends of the turns before, the newest first: what people had said when an assistant's message followed. */
+/** Ends of earlier turns, newest first: of people's texts before an assistant's message. */
 function earlierTurns(messages: readonly ModelMessage[], current: TextEnd): TextEnd[] {
   const ends: TextEnd[] = [];
   for (let place = current.message - 1; place >= 0 && ends.length < REPEATED_TURNS; place--) {
@@ -139,7 +142,7 @@ function endOfLoop(messages: readonly ModelMessage[], current: TextEnd): TextEnd
   return { message: current.message + 1 + last, length: result.text.length };
 }
 
-/** Are both ends so near that a look back from the later one finds the earlier? */
+/** Whether a search back from the later end finds the earlier one. */
 function isNear(
   messages: readonly ModelMessage[],
   before: TextEnd | undefined,
@@ -151,7 +154,7 @@ function isNear(
   return parts <= LOOKED_BACK;
 }
 
-/** The first place that has enough tokens before it, by the estimate; behind everything if none has. */
+/** The first place with enough estimated tokens before it; if none has, after all messages. */
 function firstCacheable({ messages, tools }: CachedRequest, least: number): TextEnd {
   let tokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
   for (const [place, message] of messages.entries()) {
@@ -165,7 +168,7 @@ function firstCacheable({ messages, tools }: CachedRequest, least: number): Text
   return { message: messages.length, length: 0 };
 }
 
-/** What the last turn has added, of all that is cached. */
+/** The share of the cached text that the last turn has added. */
 function freshShare(
   messages: readonly ModelMessage[],
   before: TextEnd | undefined,
@@ -186,17 +189,15 @@ function compareEnds(a: TextEnd, b: TextEnd): number {
   return a.message - b.message || a.length - b.length;
 }
 
-/** What a request says of caches, as a provider's API names it. */
+/** A request's cache settings in the fields of a provider's API. */
 interface CacheFields {
-  /** Of a marked part of a message. */
   readonly ofPart: object;
-  /** Of the request. */
   readonly ofRequest: object;
 }
 
 /**
- * The fields by which a request asks for its marks. With `mode: "explicit"` OpenAI sets no mark of its own at the latest message: that one changes with each
- * request, and would be written anew each time.
+ * The fields that ask for a request's marks. `mode: "explicit"` keeps OpenAI from marking the latest message, which
+ * changes with each request and would be written each time.
  */
 function cacheFieldsOf({ marks }: Pick<CacheRule, "marks">, { ttl }: Pick<CacheLife, "ttl">): CacheFields {
   const asked = ttl === undefined ? {} : { ttl };

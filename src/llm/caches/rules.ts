@@ -1,29 +1,30 @@
 import type { Api } from "../dialect.ts";
 
-/** How long an entry of a cache lives, and what it costs to write one. */
+/** The life of a cache's entries, and the cost of writing them. */
 export interface CacheLife {
   /** ms since its last use. */
   readonly ms: number;
-  /** What a written token costs, of the price of one that no cache has. */
+  /** Cost of a written token, relative to an uncached one. */
   readonly write: number;
-  /** As a request asks for it; undefined: it is the server's default, and nothing is said. */
+  /** The request's value; undefined: the server's default, which is left out. */
   readonly ttl: "1h" | "12h" | undefined;
 }
 
-/** How a model's provider caches the beginning of requests. */
+/** How a model's provider caches the beginnings of requests. */
 export interface CacheRule {
   /**
-   * `none`: any common beginning is found, and a request says nothing. `breakpoints`: only what ended at a marked place is found again at
-   * the same place. `cache_control`: the same, and it is looked for up to 20 parts before each mark.
+   * `none`: any common beginning is found, and requests have no marks. `breakpoints`: an entry ends at a mark, and is
+   * found only at a mark in the same place. `cache_control`: the same, but it is searched for up to 20 parts before
+   * each mark.
    */
   readonly marks: "none" | "breakpoints" | "cache_control";
-  /** The most marks in one request. */
+  /** Most marks in one request. */
   readonly most: number;
-  /** A shorter beginning is cached nowhere; tokens. */
+  /** Fewest tokens of a cached beginning. */
   readonly least: number;
-  /** What a token costs that the cache has, of the price of one that it has not, unless a price says otherwise. */
+  /** Cost of a token read from the cache, relative to an uncached one, unless a price is known. */
   readonly read: number;
-  /** The lives that a request can choose from, the shortest first; at least one. */
+  /** The lives that a request can choose, the shortest first. */
   readonly lives: readonly [CacheLife, ...CacheLife[]];
 }
 
@@ -31,8 +32,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Any common beginning is found: OpenAI's models before gpt-5.6, DeepSeek, vLLM, llama.cpp and others. OpenAI keeps it for a day (the types of
- * its client 7.55, at `prompt_cache_retention`), the others as long as they have room.
+ * Any common beginning is found: OpenAI's models before gpt-5.6, DeepSeek, vLLM, llama.cpp and others. OpenAI keeps it
+ * for a day (the types of its client 7.55, at `prompt_cache_retention`), the others while they have room.
  */
 const PREFIX: CacheRule = {
   marks: "none",
@@ -43,8 +44,9 @@ const PREFIX: CacheRule = {
 };
 
 /**
- * OpenAI from gpt-5.6 on: a request writes its latest four breakpoints, and looks at its latest 80; none may stand on an assistant's text. Twelve
- * hours are for Responses alone. From OpenAI's guide to prompt caching, and the types of its client 7.55, read in November 2026.
+ * OpenAI from gpt-5.6 on: a request writes its latest four breakpoints, and searches its latest 80; an assistant's text
+ * cannot have one. Twelve hours are for Responses alone. From OpenAI's guide to prompt caching, and the types of its
+ * client 7.55, read in November 2026.
  */
 const BREAKPOINTS: CacheRule = {
   marks: "breakpoints",
@@ -67,7 +69,7 @@ const CACHE_CONTROL: CacheRule = {
   ],
 };
 
-/** Tokens from which Anthropic caches, where it is not 1,024, by the beginning of the model's name; the first match counts. */
+/** Fewest tokens that Anthropic caches, if not 1,024, by the beginning of the model's name; the first match counts. */
 const LEAST_CACHED: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-opus-5", 512],
   ["claude-fable-5", 512],
@@ -79,23 +81,23 @@ const LEAST_CACHED: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-3", 2048],
 ];
 
-/** What an operator says of a model's cache; `auto`: what is known of its server. */
+/** An operator's setting of a model's cache; `auto`: by its server. */
 export type SaidOfCache = boolean | "breakpoints" | "auto";
 
 export interface CachedModel {
-  /** Of its server; "": one of this machine. */
+  /** Its server's; "": on this machine. */
   readonly hostname: string;
-  /** As the server names it. */
+  /** The server's name. */
   readonly model: string;
   readonly said: SaidOfCache;
-  /** The API by which it is asked. */
+  /** The API in use. */
   readonly api: Api;
 }
 
 /**
- * The rule by which a model's requests are cached. Marks are for OpenAI from gpt-5.6 on and for Anthropic, at their own servers, at Azure
- * and at OpenRouter, which passes them on (its guide to prompt caching, read in November 2026); of other gateways only their operator knows.
- * A server that refuses the marks is sent none from then on: that is the wire's to learn.
+ * The rule for a model's requests. Marks are for OpenAI from gpt-5.6 on and for Anthropic, at their own servers, at
+ * Azure and at OpenRouter, which passes them on (its guide to prompt caching, read in November 2026); for other
+ * gateways only their operator knows. If a server refuses the marks, the wire stops sending them.
  */
 export function cacheRuleOf({ hostname, model, said, api }: CachedModel): CacheRule {
   const name = plainName(model);
@@ -111,7 +113,7 @@ export function cacheRuleOf({ hostname, model, said, api }: CachedModel): CacheR
   return api === "responses" ? { ...BREAKPOINTS, lives: [...BREAKPOINTS.lives, TWELVE_HOURS] } : BREAKPOINTS;
 }
 
-/** One less than there may be: some gateways set one of their own. */
+/** One below the limit, since some gateways add a mark of their own. */
 const MOST_AT_GATEWAY = 3;
 
 function controlOf(name: string): CacheRule {
@@ -119,7 +121,7 @@ function controlOf(name: string): CacheRule {
   return least === undefined ? CACHE_CONTROL : { ...CACHE_CONTROL, least };
 }
 
-/** Is it OpenAI's gpt-5.6 or later? */
+/** Whether the model is OpenAI's gpt-5.6 or later. */
 function hasBreakpoints(name: string): boolean {
   const [, major, minor] = /^gpt-(\d{1,3})(?:\.(\d{1,3}))?(?!\d)/.exec(name) ?? [];
   if (major === undefined) return false;

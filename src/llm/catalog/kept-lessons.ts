@@ -6,22 +6,22 @@ import { type Lessons, NO_LESSONS } from "./known-windows.ts";
 import { LearnedKeeper, type LearnedModels } from "./learned-models.ts";
 import { type LearnedRefusals, RefusedFields } from "./refused-fields.ts";
 
-/** Where it is kept what is learned; default: nowhere. */
+/** Where lessons are stored; default: nowhere. */
 export interface LessonKeepers extends Pick<Lessons, "onWindowLearned" | "onSilentCut"> {
   readonly learned?: LearnedModels;
   readonly refusals?: LearnedRefusals;
-  /** Told what could not be kept. */
+  /** Called for a lesson that could not be stored. */
   readonly onNotKept?: (error: unknown) => void;
-  /** Told once of each thing that a model has refused, and is not sent any more. */
+  /** Called once for each field that a model has refused, and that is no longer sent. */
   readonly onRefused?: (model: string, refused: Refused) => void;
 }
 
-/** Under what is kept what was learned at an address, which may hold a key in its path: a hash. Pure. */
+/** The key of an address' stored lessons: a hash, since the address may have a key in its path. Pure. */
 export function lessonKey(baseUrl: string): string {
   return createHash("sha256").update(baseUrl).digest("hex").slice(0, 32);
 }
 
-/** What was learned of a server's models, with the writes that keep what will be: under the names that the server has for them. */
+/** The lessons of a server's models, with the writes that store new ones, under the server's names. */
 export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons {
   const { learned, refusals, onNotKept, onRefused, onSilentCut, onWindowLearned } = options;
   const keeper = new LearnedKeeper(onNotKept ?? (() => undefined));
@@ -56,8 +56,7 @@ export function openLessons(at: ChatServer, options: LessonKeepers): KeptLessons
 
 export interface KeptLessons extends Lessons {
   readonly refused: RefusedFields;
-  /** Takes over what an earlier run was refused. */
   recallRefused(): Promise<void>;
-  /** Waits for what is still being written, for a moment. */
+  /** Waits briefly for pending writes. */
   end(): Promise<void>;
 }

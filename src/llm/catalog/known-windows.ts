@@ -25,47 +25,47 @@ import {
 } from "./window-evidence.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** How long a window is believed, by how it was learned: what a server has said, for longer than what was found out. */
+/** How long a window is valid, by its source: a server's statement lasts longer than a guess. */
 const BELIEVED_MS: Readonly<Record<LearnedSource, number>> = {
   told: 30 * DAY_MS,
   measured: DAY_MS,
   guessed: DAY_MS,
 };
-/** A change by less is not worth a write. */
+/** Smallest relative change that is worth a write. */
 const KEPT_CHANGE = 0.02;
 
-/** What was learned is told to whoever keeps it. */
+/** Storage of lessons on models. */
 export interface Lessons {
-  /** What an earlier run has learned. */
+  /** Loads an earlier run's lessons. */
   load(): Promise<readonly LearnedModel[]>;
   keepWindow(model: string, window: LearnedWindow): void;
   keepFactor(model: string, factor: number): void;
   readonly onWindowLearned?: (model: string, window: LearnedWindow) => void;
-  /** Called once for each model whose server cuts its requests without a word. @param sent estimated tokens of one */
+  /** Called once for each model whose server silently cuts its requests. @param sent estimated tokens of one */
   readonly onSilentCut?: (model: string, window: number, sent: number) => void;
   readonly now: () => Date;
 }
 
 /**
- * How a model's window is known: set by the operator; said by the server's listing, or by the Ollama that runs it; learned from its
- * refusals or its counts; from the table of known models; or not at all.
+ * The source of a model's window: set by the operator; stated by the server's listing, or by the Ollama that runs it;
+ * learned from its refusals or its counts; the table of known models; or none.
  */
 export type WindowSource = "configured" | "listed" | LearnedSource | "table" | "assumed";
 
-/** A model's window, and how it is known. */
+/** A model's window and its source. */
 export interface KnownWindow {
   readonly tokens: number;
   readonly source: WindowSource;
-  /** It is believed no longer; null: until somebody says otherwise. */
+  /** When it expires; null: only a newer statement replaces it. */
   readonly until: Date | null;
-  /** Of an Ollama: tokens of the window that the model could have, where that is more. */
+  /** For an Ollama: tokens of the model's largest possible window, if larger. */
   readonly most?: number;
 }
 
-/** A window as a catalogue or a listing has it. */
+/** A window from a table or a listing. */
 export type BelievedWindow = Pick<KnownWindow, "tokens"> & { readonly source: "listed" | "table" };
 
-/** Nothing is known, and nothing is kept. */
+/** Nothing is loaded or stored. */
 export const NO_LESSONS: Lessons = {
   load: async () => [],
   keepWindow: () => undefined,
@@ -73,7 +73,7 @@ export const NO_LESSONS: Lessons = {
   now: () => new Date(),
 };
 
-/** What is known of models: configured, told by the server, or learned from refusals and reports. */
+/** The known facts on models: configured, stated by the server, or learned from refusals and reports. */
 export abstract class KnownWindows {
   readonly #factors = new ModelFactors();
   readonly #keptFactors = new Map<string, number>();
@@ -177,7 +177,7 @@ export abstract class KnownWindows {
       this.#learnCut(model, cut, estimated);
       return;
     }
-    // A count that stands still may be a cut: it says nothing of what a token is worth.
+    // A constant count may be a silent cut: it says nothing about the size of a token.
     const mayBeCut = before?.reported === usage.promptTokens && estimated > before.estimated;
     if (request.teachesFactor && !mayBeCut)
       this.learnFactor(model, { estimated, reported: usage.promptTokens });
@@ -186,7 +186,7 @@ export abstract class KnownWindows {
   #learnCut(model: string, window: number, sent: number): void {
     const observed = this.#observedOf(model);
     observed.readings = [];
-    // No more than so many were answered, whatever was sent.
+    // At most this many were answered, whatever was sent.
     observed.answered = Math.min(observed.answered, window);
     if (window >= this.windowOf(model, 0)) return;
     this.learnWindow(model, window, "measured");
@@ -228,12 +228,12 @@ export abstract class KnownWindows {
     return configuredPrice(this.#configured, model) ?? this.believedPrice(model);
   }
 
-  /** Tokens of the longest answer to ask a model for, of those that an agent wants. */
+  /** Longest answer to ask of a model, in tokens, within an agent's limit. */
   protected outputOf(model: string, wanted: number): number {
     return Math.min(wanted, this.saidOf(model)?.maxOutputTokens || wanted);
   }
 
-  /** What `[models]` says of a model. */
+  /** The table of a model in `[models]`. */
   protected saidOf(model: string): ModelConfig | undefined {
     return this.#configured.find(({ name }) => name === model);
   }
@@ -248,7 +248,7 @@ export abstract class KnownWindows {
   #limitOf(model: string): (Omit<KnownWindow, "until"> & Partial<Pick<KnownWindow, "until">>) | undefined {
     const running = this.runningWindow(model);
     const refused = this.#refusalOf(model);
-    // The number in a refusal may be wrong. An answered prompt did fit.
+    // The number in a refusal may be wrong; an answered prompt has fitted.
     const learned = refused && Math.max(refused.tokens, this.#observedOf(model).most);
     if (running !== undefined && running.tokens <= (learned ?? Infinity)) {
       const { tokens, most } = running;
@@ -258,7 +258,7 @@ export abstract class KnownWindows {
     return { tokens: learned, source: refused.source, until: refused.until };
   }
 
-  /** The refusal that is still believed: the newest word counts, the operator's or the server's. */
+  /** The refusal that is still valid: the newest statement counts, the operator's or the server's. */
   #refusalOf(model: string): LearnedWindow | undefined {
     const refused = this.#refused.get(model);
     if (refused === undefined) return undefined;
@@ -267,7 +267,7 @@ export abstract class KnownWindows {
     return this.#lessons.now() < refused.until ? refused : undefined;
   }
 
-  /** A kept refusal must not come back smaller than what was answered since. */
+  /** Raises a stored refusal that is smaller than an answered request. */
   #correctRefusal(model: string, answered: number): void {
     const refused = this.#refusalOf(model);
     if (refused === undefined || answered <= refused.tokens * (1 + KEPT_CHANGE)) return;
@@ -285,11 +285,11 @@ export abstract class KnownWindows {
   }
 }
 
-/** What was seen of a model since the start. */
+/** Observations of a model since the start. */
 interface Observed {
-  /** Estimated tokens of the largest request that was answered. */
+  /** Estimated tokens of the largest answered request. */
   answered: number;
-  /** Tokens of the largest answered request, as its provider has counted it. */
+  /** Tokens of the largest answered request, by its provider's count. */
   most: number;
   readings: readonly Reading[];
   suspicion: Suspicion | null;
@@ -308,7 +308,7 @@ export class ModelFactors {
     this.#factors.set(model, nextFactor(this.of(model), report));
   }
 
-  /** Takes over what an earlier run has learned, within the bounds of what a run can learn. */
+  /** Takes over an earlier run's factor, within the bounds of learning. */
   set(model: string, factor: number): void {
     this.#factors.set(model, Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, factor)));
   }

@@ -1,48 +1,48 @@
 import { withDeadline } from "../../async/deadline.ts";
 import type { LearnedSource } from "./window-evidence.ts";
 
-/** A window that was learned from a model's refusals, or from what its server counts. */
+/** A window learned from a model's refusals, or from its server's counts. */
 export interface LearnedWindow {
   readonly tokens: number;
   readonly source: LearnedSource;
-  /** It is believed no longer: servers are given larger windows, and nobody tells. */
+  /** When it expires, since servers may get larger windows without notice. */
   readonly until: Date;
-  /** What `[models]` said of the window at that time; 0: nothing. */
+  /** The window in `[models]` at that time; 0: none. */
   readonly configured: number;
   readonly at: Date;
 }
 
-/** What an earlier run has learned of a model. */
+/** An earlier run's lessons on a model. */
 export interface LearnedModel {
   readonly model: string;
   readonly window: LearnedWindow | null;
-  /** Real tokens per estimated token; null: nothing was reported. */
+  /** Real tokens per estimated token; null: no report. */
   readonly factor: number | null;
 }
 
-/** Where it is kept what was learned of models, by server: another server may run a model of that name otherwise. */
+/** Storage of lessons by server, since other servers may run the same model differently. */
 export interface LearnedModels {
   load(server: string): Promise<readonly LearnedModel[]>;
-  /** The newest window replaces an older one. */
+  /** Replaces an older window. */
   keepWindow(server: string, model: string, window: LearnedWindow): Promise<void>;
   keepFactor(server: string, model: string, factor: number): Promise<void>;
 }
 
-/** Longest wait at the end for what is still being written, ms. */
+/** Longest wait at the end for pending writes, ms. */
 const END_WITHIN_MS = 2000;
 
-/** Writes what is learned, one after the other and the newest of each alone; nobody waits for it. */
+/** Writes lessons in sequence, and only the newest of each key, without making a caller wait. */
 export class LearnedKeeper {
   readonly #waiting = new Map<string, () => Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
   #writing: Promise<void> | null = null;
 
-  /** @param onFailure called for what could not be kept: the next run learns it anew */
+  /** @param onFailure called for a failed write: the next run learns it again */
   constructor(onFailure: (error: unknown) => void) {
     this.#onFailure = onFailure;
   }
 
-  /** @param key of two that wait with one key, only the second is written */
+  /** @param key of two pending writes with one key, only the second is made */
   keep(key: string, write: () => Promise<void>): void {
     this.#waiting.set(key, write);
     this.#writing ??= this.#writeAll();

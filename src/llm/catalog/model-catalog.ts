@@ -123,8 +123,8 @@ export function knownWindow(model: string): number | undefined {
  * List prices in dollars for a million tokens, by the whole name, dated or not: input, cached input, output. From the
  * providers' own pages, read on 2026-11-24: developers.openai.com/api/docs/models/NAME,
  * platform.claude.com/docs/en/about-claude/pricing and …/models/NAME/overview. A model whose price another page
- * contradicts is left out. OpenAI takes twice as much for the input, and half as much again for the output, of requests
- * of more than 272,000 tokens; what is said here is what shorter ones cost.
+ * contradicts is left out. For requests of more than 272,000 tokens, OpenAI charges twice as much for the input, and
+ * half as much again for the output; the table has the prices of shorter ones.
  */
 const PRICES: readonly (readonly [name: string, input: number, cached: number, output: number])[] = [
   ["gpt-6.2-sol", 2, 0.1, 10],
@@ -142,16 +142,16 @@ const PRICES: readonly (readonly [name: string, input: number, cached: number, o
   ["claude-sonnet-5", 2, 0.2, 10],
 ];
 
-/** What each of them takes for a token that it writes to its cache, of the price of input; Anthropic takes 2 for one that lives an hour. */
+/** The price of a token written to the cache, relative to input; Anthropic charges 2 for a life of an hour. */
 const WRITE_RATE = 1.25;
 
-/** Where these prices hold: at the providers, and at OpenRouter, which passes them on (its FAQ, read on 2026-11-24). */
+/** Servers with these prices: the providers, and OpenRouter, which passes them on (its FAQ, read on 2026-11-24). */
 const PRICED_HOSTS = /(?:^|\.)(?:api\.openai\.com|api\.anthropic\.com|openrouter\.ai)$/;
 
 /**
  * The list price of a model at a server.
  * @param model as {@link knownWindow} takes it
- * @returns undefined if no row matches: another server may take anything
+ * @returns undefined if no row matches: other servers may charge any price
  */
 export function knownPrice(hostname: string, model: string): ModelPrice | undefined {
   if (!PRICED_HOSTS.test(hostname)) return undefined;

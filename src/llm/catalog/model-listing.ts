@@ -13,15 +13,15 @@ import { ModelError } from "../model.ts";
 /** One model that a server offers. */
 export interface ListedModel {
   readonly id: string;
-  /** Tokens; undefined if the server does not tell. */
+  /** Tokens; undefined: the server does not state it. */
   readonly window: number | undefined;
-  /** Undefined if the server does not tell. */
+  /** Undefined: the server does not state it. */
   readonly price: ModelPrice | undefined;
 }
 
 const tokens = z.number().positive().nullish().catch(undefined);
 
-/** Dollars for one token, as OpenRouter writes them: a text. Other servers mean other things by a number. */
+/** Dollars for one token as a text, as at OpenRouter. At other servers a number has another meaning. */
 const perToken = z
   .string()
   .regex(/^\d{1,6}(?:\.\d{1,18})?(?:e-\d{1,2})?$/i)
@@ -107,7 +107,7 @@ function tableOf({ table = "llm" }: ChatServer): string {
 function priceIn(listed: z.output<typeof pricing>): ModelPrice | undefined {
   if (listed === null || listed === undefined) return undefined;
   const { prompt, completion, input_cache_read: cached, input_cache_write: write } = listed;
-  // The product of two binary fractions has a tail that nobody listed.
+  // Removes the tail that the product of binary fractions has.
   const perMillion = (dollars: number): number => Number((dollars * 1_000_000).toPrecision(12));
   return {
     input: perMillion(prompt),

@@ -6,19 +6,19 @@ import { boundedJson } from "../http/bounded-body.ts";
 /** The default address of Ollama. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
-/** Whether a server stands on Ollama's usual port. Pure. */
+/** Whether a server uses Ollama's usual port. Pure. */
 export function isOllamaAt(url: URL): boolean {
   return url.port === new URL(OLLAMA_ORIGIN).port;
 }
 
-/** Servers that are none: they are not asked. */
+/** Hosted servers, which are no Ollama and are not probed. */
 const HOSTED =
   /(?:^|\.)(?:openai\.com|anthropic\.com|openrouter\.ai|googleapis\.com|azure\.com|amazonaws\.com|mistral\.ai|groq\.com|deepseek\.com|together\.(?:ai|xyz)|fireworks\.ai|x\.ai|cohere\.(?:ai|com)|perplexity\.ai|cerebras\.ai|nvidia\.com|moonshot\.(?:ai|cn)|z\.ai|bigmodel\.cn|aliyuncs\.com|huggingface\.co|githubcopilot\.com|deepinfra\.com)$/;
-/** Longest wait for the answer whether a server is one, ms. */
+/** Longest wait for a probe's answer, ms. */
 const PROBE_MS = 500;
-/** How often the question whether it is one may go without an answer in time. */
+/** Probes without an answer in time before a server counts as no Ollama. */
 const MOST_LATE = 2;
-/** Rest after a question that nobody answered, ms. */
+/** Pause after an unanswered probe, ms. */
 const REST_MS = 60_000;
 
 /** Timeout, in milliseconds, of a request that loads no model. */
@@ -29,32 +29,33 @@ const running = z.object({
   models: z.array(z.object({ name: z.string(), context_length: z.number().positive().nullish() })),
 });
 const version = z.object({ version: z.string() });
-/** Of `POST /api/show`: `model_info` names the architecture in its keys, and `parameters` is a text of lines. */
+/** `POST /api/show`: `model_info` has the architecture in its keys, and `parameters` is a text of lines. */
 const shown = z.object({
   parameters: z.string().nullish().catch(undefined),
   model_info: z.record(z.string(), z.unknown()).nullish().catch(undefined),
 });
 
 /**
- * The windows with which the Ollama behind a server runs its models. That a server is one, its API tells, whatever its port is; it is asked
- * once. The window is set where Ollama runs, by `OLLAMA_CONTEXT_LENGTH`, or by `num_ctx` of a model made for it: requests to its
- * OpenAI-compatible endpoint cannot (Ollama's page on OpenAI compatibility, read in November 2026), and a model that the native endpoint
- * has loaded with another `num_ctx` is loaded anew for them (`needsReload` in its scheduler).
+ * The windows with which the Ollama at a server runs its models. The API shows whether a server is an Ollama, whatever
+ * its port; it is probed once. The window is set at Ollama, by `OLLAMA_CONTEXT_LENGTH`, or by `num_ctx` of a derived
+ * model: requests to its OpenAI-compatible endpoint cannot set it (Ollama's page on OpenAI compatibility, read in
+ * November 2026), and a model that the native endpoint has loaded with another `num_ctx` is reloaded for them
+ * (`needsReload` in its scheduler).
  */
 export class OllamaWindows {
   readonly #origin: string;
   readonly #loadTimeoutMs: number;
   readonly #onSmall: (model: string, window: number, most: number) => void;
   #late = 0;
-  /** Undefined: nobody has asked, or there was no answer. */
+  /** Undefined: not probed, or without an answer. */
   #isThere: boolean | undefined;
   readonly #windows = new Map<string, RunningWindow>();
-  /** When a question may be repeated that was not answered, by `performance.now()`. */
+  /** When an unanswered question may be repeated, by `performance.now()`. */
   readonly #restUntil = new Map<string, number>();
 
   /**
-   * @param isKnown it has answered as one already, or stands on its port
-   * @param onSmall told once of each model that is run with a smaller window than it has
+   * @param isKnown it has answered as an Ollama, or uses its port
+   * @param onSmall called once for each model that runs with a smaller window than its own
    */
   constructor(
     url: URL,
@@ -69,35 +70,36 @@ export class OllamaWindows {
     else if (HOSTED.test(url.hostname)) this.#isThere = false;
   }
 
-  /** It answered as one, or stands on its port. */
+  /** It has answered as an Ollama, or uses its port. */
   get isThere(): boolean {
     return this.#isThere ?? false;
   }
 
-  /** Undefined: it has not told. */
+  /** Undefined: unknown. */
   of(model: string): RunningWindow | undefined {
     return this.#windows.get(model);
   }
 
-  /** Is there something to ask before a request to this model? */
+  /** Whether a question is open before a request to this model. */
   mayAsk(model: string): boolean {
     if (this.#isThere === false) return false;
     if (this.#isThere === undefined) return !this.#rests("");
     return !this.#windows.has(model) && !this.#rests(model);
   }
 
-  /** Finds out whether the server is one. Never throws. */
+  /** Finds out whether the server is an Ollama. Never throws. */
   async look(signal: AbortSignal): Promise<void> {
     if (this.#isThere !== undefined || this.#rests("")) return;
     const patience = within(PROBE_MS, signal);
     const ask = async (path: string): Promise<unknown> => json(`${this.#origin}/api/${path}`, {}, patience);
     const answers = await Promise.all([ask("tags"), ask("version")]);
     const [listed, told] = answers;
-    // Others have a version as well.
+    // Other servers have a version, too.
     const isOne = async (): Promise<boolean> =>
       version.safeParse(told).success && running.safeParse(await ask("ps")).success;
     if (tags.safeParse(listed).success || (await isOne())) this.#isThere = true;
-    // A server that is down may be one. One that takes the question and is silent would delay a turn again and again.
+    // A server that is down may be an Ollama. A server that accepts the probe and stays silent would delay turn after
+    // turn.
     else if (
       answers.every((answer) => answer === NO_ANSWER) &&
       (!patience.aborted || signal.aborted || ++this.#late < MOST_LATE)
@@ -106,7 +108,7 @@ export class OllamaWindows {
     else this.#isThere = false;
   }
 
-  /** Asks for a model's window, and has the model loaded for that. Never throws. */
+  /** Asks for a model's window, which loads the model. Never throws. */
   async learn(model: string, signal: AbortSignal): Promise<void> {
     if (!this.isThere || !this.mayAsk(model)) return;
     const window = await ollamaWindow(this.#origin, model, this.#loadTimeoutMs, signal);
@@ -130,7 +132,7 @@ export class OllamaWindows {
 /** A window that a model runs with. */
 export interface RunningWindow {
   readonly tokens: number;
-  /** What the model could have, tokens; 0: not told. */
+  /** The model's largest possible window, tokens; 0: unknown. */
   readonly most: number;
 }
 
@@ -144,9 +146,10 @@ export async function probeOllama(origin: string, timeoutMs: number): Promise<st
 }
 
 /**
- * The window with which Ollama has loaded a model. This window is not the model's own (4,096 on a machine with little memory), and a
- * longer prompt is cut off without an error. Loads the model if necessary: the turn would do so next anyway.
- * @returns undefined if Ollama does not tell
+ * The window with which Ollama has loaded a model. It differs from the model's own (4,096 on a machine with little
+ * memory), and a longer prompt is cut off without an error. Loads the model if necessary, as the turn's next request
+ * would.
+ * @returns undefined: Ollama does not state it
  */
 async function ollamaWindow(
   origin: string,
@@ -163,7 +166,7 @@ async function ollamaWindow(
   const most = contextLengthIn(own?.model_info ?? {});
   if (loaded !== undefined) return { tokens: loaded, most };
   await json(`${origin}/api/generate`, { model, stream: false }, within(loadTimeoutMs, signal));
-  // An older Ollama does not list it; then the model's own setting holds, where it has one.
+  // An older Ollama does not list it; then the model's own setting counts, if it has one.
   const tokens = (await loadedWindow(origin, model, signal)) ?? setWindowIn(own?.parameters ?? "");
   return tokens === undefined ? undefined : { tokens, most };
 }
@@ -189,12 +192,11 @@ function within(timeoutMs: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, abortedAfter(timeoutMs)]);
 }
 
-/** Nobody answered. */
 const NO_ANSWER = Symbol("no answer");
 
 /**
  * @param post sent as JSON if it has fields
- * @returns undefined for an answer that is no JSON, or an error
+ * @returns undefined for an answer that is not JSON, or an error
  */
 async function json(url: string, post: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
   try {

@@ -1,17 +1,17 @@
 import type { Refused } from "../dialect.ts";
 
-/** Where it is kept what models have refused, by server. */
+/** Storage of models' refusals, by server. */
 export interface LearnedRefusals {
   load(server: string): Promise<readonly { readonly model: string; readonly refused: Refused }[]>;
   keep(server: string, model: string, refused: Refused): Promise<void>;
 }
 
-/** What the models of one server have refused, under the names that it has for them. */
+/** The refusals of one server's models, under the server's names. */
 export class RefusedFields {
   readonly #byModel = new Map<string, readonly Refused[]>();
   readonly #keep: (model: string, refused: Refused) => void;
 
-  /** @param keep called for each that is new; default: nothing is kept for the next run */
+  /** @param keep called for each new one; default: not stored for the next run */
   constructor(keep: (model: string, refused: Refused) => void = () => undefined) {
     this.#keep = keep;
   }
@@ -24,7 +24,6 @@ export class RefusedFields {
     for (const one of refused) if (this.#add(model, one)) this.#keep(model, one);
   }
 
-  /** Takes over what an earlier run has learned. */
   recall(model: string, refused: Refused): void {
     this.#add(model, refused);
   }

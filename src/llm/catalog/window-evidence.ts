@@ -1,60 +1,62 @@
 import type { TokenUsage } from "../model.ts";
 
-/** How a window is known that was learned: the server's refusal said it, its counts show it, or requests around it were refused and answered. */
+/**
+ * The source of a learned window: stated in the server's refusal, measured by its counts, or guessed from refused and
+ * answered requests around it.
+ */
 export type LearnedSource = "told" | "measured" | "guessed";
 
-/** A window that may be smaller than it is believed to be. */
+/** A window that may be smaller than assumed. */
 export interface Suspicion {
-  /** Tokens of the window that the answered request was made for. */
+  /** Tokens of the window for which the answered request was made. */
   readonly window: number;
-  /** Estimated tokens of that request, and of the larger one that was refused. */
+  /** Estimated tokens of that request, and of the larger refused one. */
   readonly answered: number;
   readonly refused: number;
-  /** Of the refusal, without numbers. */
+  /** The refusal's words without numbers. */
   readonly words: string;
 }
 
-/** What one model at its server has told of its window by what it answered and refused. */
+/** Evidence of one model's window from its answers and refusals. */
 export interface WindowEvidence {
   /** Real tokens per estimated token. */
   readonly factor: number;
-  /** Estimated tokens of the largest request that was answered since the start. */
+  /** Estimated tokens of the largest answered request since the start. */
   readonly answered: number;
   readonly suspicion: Suspicion | null;
   suspect(suspicion: Suspicion | null): void;
   learn(tokens: number, source: LearnedSource): void;
-  /** @param usage undefined: the server has counted nothing */
+  /** @param usage undefined: the server has reported nothing */
   noteAnswer(request: SentSize, usage: TokenUsage | undefined): void;
 }
 
-/** How large a request was that was sent. */
 export interface SentSize {
   /** Tokens of the whole request. */
   readonly estimated: number;
-  /** What they count is the provider's secret. */
+  /** Pictures are counted by a rule that only the provider knows. */
   readonly hasImages: boolean;
-  /** What it counts tells what a token of our estimates is worth. */
+  /** Its token count may correct our estimates. */
   readonly teachesFactor: boolean;
 }
 
-/** An answered request, as its server has counted it. */
+/** An answered request with its server's token count. */
 export interface Reading {
   readonly estimated: number;
   readonly reported: number;
 }
 
-/** Readings that are looked at. */
+/** Number of readings that are compared. */
 export const READINGS = 3;
 /** Windows are round numbers; counts of requests seldom are. */
 const ROUND = 1024;
-/** A count by so much below its estimate is short of it. */
+/** Share of its estimate below which a count is too low. */
 const SHORT = 0.8;
-/** Smaller counts tell nothing of a window. */
+/** Smaller counts are no evidence of a window. */
 const LEAST_READING = 1024;
 
 /**
  * A server's token count of a whole request, as evidence of a silent cut.
- * @returns null: nothing, for it leaves out what was cached, or counts pictures
+ * @returns null: no evidence, since it leaves out cached tokens, or counts pictures
  */
 export function readingOf(
   { estimated, hasImages }: Pick<SentSize, "estimated" | "hasImages">,
@@ -64,15 +66,16 @@ export function readingOf(
   if (usage === undefined || hasImages || usage.promptTokens < LEAST_READING) return null;
   const { promptTokens, cachedTokens } = usage;
   const isShort = promptTokens < estimated * factor * SHORT;
-  // Some servers count what was cached apart.
+  // Some servers count cached tokens separately.
   if (isShort && promptTokens + cachedTokens >= estimated * factor * SHORT && cachedTokens > 0) return null;
   return { estimated, reported: promptTokens };
 }
 
 /**
- * The window to which a server cuts requests without a word, as Ollama does: its counts stand still while requests grow. Three equal
- * counts of requests that grow are no chance; nor are three of any that differ, where the number is as round as a window and far below
- * the estimates. Counts that are only near each other are no proof: a server that leaves out what it had cached counts like that.
+ * The window to which a server silently cuts requests, as Ollama does: its counts stay constant while requests grow.
+ * Three equal counts of growing requests are evidence, and so are three of different requests, if the number is round
+ * like a window and far below the estimates. Counts that are only close are not: a server that leaves out cached tokens
+ * may report such counts.
  * @param readings the newest last
  * @param most the largest count that was reported so far
  * @returns tokens; null: no cut

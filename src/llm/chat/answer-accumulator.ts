@@ -8,12 +8,12 @@ import { NewText } from "./new-text.ts";
 import { ThinkingFilter, type Visible } from "./thinking-filter.ts";
 
 /**
- * More characters than one token has on average with any tokenizer. A server that exceeds this many per token
- * of `maxOutputTokens` ignores the limit and is cut off.
+ * More characters than a token has on average in any tokenizer. A server that exceeds this many per token of
+ * `maxOutputTokens` ignores the limit and is cut off.
  */
 const MAX_CHARACTERS_PER_TOKEN = 16;
 
-/** What one chunk brought. */
+/** The content of one chunk. */
 export interface Progress extends Visible {
   /** Text, calls or thinking: the model is at work. */
   readonly isAlive: boolean;
@@ -34,14 +34,14 @@ export class AnswerAccumulator {
   /** The first half of a surrogate pair that the server split over two chunks. */
   #half = "";
   #finish: Finish | undefined;
-  /** What else marks the end of an answer. */
+  /** Another sign of the end of an answer. */
   #end: "done" | "usage" | undefined;
   #isMessage = false;
   #hasDeltas = false;
   #hasCalls = false;
   #hasChoices = false;
   #usage: TokenUsage | undefined;
-  /** What has come, thinking and calls included: a sample of it, and its length. */
+  /** A sample of all received content, thinking and calls included, and its length. */
   #sample = "";
   #length = 0;
 
@@ -52,7 +52,7 @@ export class AnswerAccumulator {
     this.#allowsCalls = toolChoice === "auto" && tools.length > 0;
   }
 
-  /** The server said in one of several ways that the answer is complete. */
+  /** The server has stated in some way that the answer is complete. */
   get isFinished(): boolean {
     return this.#finish !== undefined || this.#end !== undefined;
   }
@@ -62,12 +62,12 @@ export class AnswerAccumulator {
     return this.#finish;
   }
 
-  /** Something has come that is a chat completion. */
+  /** Some content of a chat completion has arrived. */
   get isBegun(): boolean {
     return this.#hasChoices;
   }
 
-  /** More than `maxOutputTokens` can be; thinking and white space count. */
+  /** The answer exceeds `maxOutputTokens`; thinking and white space count. */
   get isOverlong(): boolean {
     return this.#received + this.#calls.length > this.#maxLength;
   }
@@ -76,7 +76,7 @@ export class AnswerAccumulator {
     return this.#usage;
   }
 
-  /** Estimated tokens of what has come, thinking and calls included. */
+  /** Estimated tokens received, thinking and calls included. */
   get receivedTokens(): number {
     if (this.#length === 0) return 0;
     return Math.round((estimateTokens(this.#sample) * this.#length) / this.#sample.length);
@@ -106,12 +106,12 @@ export class AnswerAccumulator {
     this.#end = "done";
   }
 
-  /** The body ended as it should: that is the end of an answer that came as one message, and not of a stream. */
+  /** The body ended regularly: that completes an answer in one message, but not a stream. */
   closed(): void {
     if (this.#isMessage) this.#end ??= "done";
   }
 
-  /** @returns what was held back as the possible start of a mark; call no `add` after it */
+  /** @returns the text that was held back as a possible mark; call no `add` after it */
   end(): Visible {
     const { text, voided } = this.#thinking.end();
     if (voided) this.#void();
@@ -121,7 +121,7 @@ export class AnswerAccumulator {
     return { text: rest, voided };
   }
 
-  /** @returns undefined if there is neither text nor a call */
+  /** @returns undefined: neither text nor a call */
   answer(model: string): ModelAnswer | undefined {
     const isWhole = this.#finish !== undefined && this.#finish !== "length" && !this.isOverlong;
     const all = this.#allowsCalls ? this.#calls.finish(isWhole) : [];
@@ -132,7 +132,7 @@ export class AnswerAccumulator {
 
   #note(received: string): void {
     this.#length += received.length;
-    // Thinking has no limit.
+    // The length of thinking is unlimited.
     if (this.#sample.length < this.#maxLength) this.#sample += received;
   }
 
@@ -142,7 +142,7 @@ export class AnswerAccumulator {
       chunk.isMessage,
       chunk.finish !== undefined,
     );
-    // A server may repeat the same for ever.
+    // A repetition adds nothing, but counts, since a server may repeat itself forever.
     this.#received += Math.max(piece.length, chunk.text === "" ? 0 : 1);
     if (restarts) this.#thinking = new ThinkingFilter();
     const { text, voided: isThinking } = this.#thinking.push(piece);
@@ -164,13 +164,13 @@ export class AnswerAccumulator {
 
   #finishOf(calls: readonly ToolCall[]): ModelAnswer["finish"] {
     if (this.isOverlong) return "length";
-    // Some servers say `stop` beside calls.
+    // Some servers send `stop` with calls.
     if (calls.length > 0) return "tool_calls";
     return this.#finish === "length" || this.#finish === "filtered" ? this.#finish : "stop";
   }
 }
 
-/** @returns undefined if the server sent none that says anything */
+/** @returns undefined: the server sent no usable one */
 export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
   if (typeof usage?.prompt_tokens !== "number") return undefined;
   const details = usage.prompt_tokens_details;
@@ -179,7 +179,7 @@ export function tokenUsage(usage: ReportedUsage): TokenUsage | undefined {
     cachedTokens: details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0,
     writtenTokens:
       details?.cache_write_tokens ?? details?.cache_creation_tokens ?? usage.cache_creation_input_tokens ?? 0,
-    // Gemini and gateways in front of it count thoughts in the total alone.
+    // Gemini and gateways to it include thoughts only in the total.
     completionTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - usage.prompt_tokens),
   };
 }

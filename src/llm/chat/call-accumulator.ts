@@ -2,7 +2,7 @@ import { isObjectJson, type ToolCall } from "../../core/entry.ts";
 import { usableId, withOwnIds } from "./call-ids.ts";
 import type { CallPiece } from "./chat-chunk.ts";
 
-/** Limit of calls in one answer: only a confused model makes more. The rest is dropped. */
+/** Most calls in one answer: only a confused model makes more. The rest is dropped. */
 const MAX_CALLS = 64;
 
 interface OpenCall {
@@ -10,21 +10,24 @@ interface OpenCall {
   id: string;
   name: string;
   json: string;
-  /** Repeats all arguments that came. It is a snapshot if a longer one follows, and a piece of nested arguments if another piece does. */
+  /**
+   * A repetition of all arguments so far. It is a snapshot if a longer one follows, and a part of nested arguments if
+   * another piece follows.
+   */
   repeated: string;
 }
 
 /**
- * Assembles streamed tool calls. OpenAI numbers calls by `index`; other servers omit it, repeat it, count it wrong, or send
- * no ids. So a piece belongs to the call with its id, else to the newest call with its index, else to the
- * last call. A piece that cannot continue that call begins a new call.
+ * Assembles streamed tool calls. OpenAI numbers calls by `index`; other servers omit it, repeat it, miscount, or send
+ * no ids. So a piece belongs to the call with its id, else to the newest call with its index, else to the last call. A
+ * piece that cannot continue that call begins a new call.
  */
 export class CallAccumulator {
   readonly #calls: OpenCall[] = [];
   readonly #names: ReadonlySet<string>;
   #length = 0;
 
-  /** @param names of the tools that may be called: some servers send a name in pieces */
+  /** @param names of the callable tools: some servers send a name in pieces */
   constructor(names: readonly string[]) {
     this.#names = new Set(names);
   }
@@ -41,15 +44,15 @@ export class CallAccumulator {
     if (call === undefined) return;
     const length = call.json.length + call.name.length;
     if (call.id === "") call.id = piece.id;
-    // A piece without an id under an index that no call has: the call's head had another call's index.
+    // A piece without an id, under an index that no call has: the call's first piece had another call's index.
     if (piece.id === "" && piece.index !== undefined) call.index = piece.index;
     call.name = this.#joinedName(call, piece.name) ?? call.name;
     addJson(call, piece.json);
-    // A server may repeat the same for ever.
+    // A repetition adds nothing, but counts, since a server may repeat itself forever.
     this.#length += Math.max(1, call.json.length + call.name.length - length);
   }
 
-  /** Calls that came in pieces, once more as a whole. */
+  /** Adds a whole copy of calls that came in pieces. */
   addSnapshot(pieces: readonly CallPiece[]): void {
     for (const [place, piece] of pieces.entries()) {
       const id = usableId(piece.id);
@@ -81,12 +84,12 @@ export class CallAccumulator {
     const ofId = this.#calls.filter((call) => call.id === id);
     const known = ofId.findLast((call) => call.index === index) ?? ofId.at(-1);
     if (known === undefined) {
-      // The id may come after the first piece. A call with another id is another call.
+      // The id may come after the first piece. A different id means another call.
       const begun = index === undefined ? undefined : this.#withIndex(index);
       return begun?.id === "" && !this.#beginsAnother(begun, piece) ? begun : undefined;
     }
     const isElsewhere = index !== undefined && known.index !== undefined && known.index !== index;
-    // Servers give two calls the same id; and they send a call's pieces under a wrong index.
+    // Servers may use one id for two calls, or a wrong index for a call's pieces.
     const isHead = isElsewhere && piece.name !== "" && !continues(known, piece);
     return isHead || this.#beginsAnother(known, piece) ? undefined : known;
   }
@@ -97,7 +100,7 @@ export class CallAccumulator {
     const call = indexed ?? this.#calls.at(-1);
     if (call === undefined) return undefined;
     if (indexed !== undefined) return this.#beginsAnother(indexed, piece) ? undefined : indexed;
-    // Of the last call, then, or the first piece of another.
+    // A piece of the last call, or the first piece of another.
     if (name === "") return index !== undefined && isWhole(call.json) ? undefined : call;
     const isRest = this.#joinedName(call, name) !== undefined && index === undefined && call.json === "";
     const isOpen = call.name === name && call.json !== "" && !isWhole(call.json);
@@ -108,17 +111,17 @@ export class CallAccumulator {
     return this.#calls.findLast((call) => call.index === index);
   }
 
-  /** A name and arguments behind whole ones. A call that is sent twice is the same call. */
+  /** A name and arguments after complete ones. A call that is sent twice is the same call. */
   #beginsAnother(call: OpenCall, { name, json }: CallPiece): boolean {
     if (name === "" || call.name === "") return false;
     if (call.json === "") return this.#names.has(call.name) && name !== call.name;
     return isWhole(call.json) && !(name === call.name && (json === "" || isRepeated(call.json, json)));
   }
 
-  /** @returns undefined: the name has nothing to add */
+  /** @returns undefined: the name cannot continue the call's */
   #joinedName(call: OpenCall, name: string): string | undefined {
     if (call.name === "" || name === "") return name === "" ? undefined : name;
-    // A name is whole once arguments come, or a tool has it.
+    // A name is complete once arguments come, or a tool has it.
     if (call.json !== "" || this.#names.has(call.name)) return undefined;
     const names = [...this.#names];
     return [name.startsWith(call.name) ? name : "", call.name + name].find(
@@ -136,7 +139,7 @@ export class CallAccumulator {
 
 const NO_ARGUMENTS = /^\s*(?:null\s*)?$/;
 
-/** Do these arguments go on with those of the call? */
+/** Whether these arguments continue those of the call. */
 function continues({ json }: OpenCall, piece: CallPiece): boolean {
   if (json === "") return piece.json !== "";
   return (
@@ -144,7 +147,7 @@ function continues({ json }: OpenCall, piece: CallPiece): boolean {
   );
 }
 
-/** Some servers begin with `{}`, and some send all arguments so far each time. */
+/** Adds arguments. Some servers begin with `{}`, and some send all arguments so far each time. */
 function addJson(call: OpenCall, piece: string): void {
   const { json, repeated } = call;
   if (piece === "" || isRepeated(json, piece)) return;
@@ -158,7 +161,7 @@ function addJson(call: OpenCall, piece: string): void {
 }
 
 function isRepeated(json: string, piece: string): boolean {
-  // Mostly a piece is much shorter.
+  // The usual case: a much shorter piece.
   return piece.length * 2 >= json.length && piece.trim() === json.trim() && isWhole(json);
 }
 

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import type { ToolCall } from "../../core/entry.ts";
 
 /**
- * Ids as real servers make them: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral),
- * `toolu_…`, `chatcmpl-tool-…` of 46 (vLLM), `functions.NAME:0` (Kimi, which needs its own ids back). Every
- * later request holds the id twice, and no estimate counts it.
+ * Ids of real servers: `call_…` of 29 characters (OpenAI), 9 letters and digits (Mistral), `toolu_…`, `chatcmpl-tool-…`
+ * of 46 (vLLM), `functions.NAME:0` (Kimi, which needs its own ids back). Every later request has the id twice, and no
+ * estimate counts it.
  */
 const USABLE_ID = /^[\w.:-]{1,64}$/;
 
@@ -13,7 +13,7 @@ export function usableId(id: string): string {
   return id === "" || USABLE_ID.test(id) ? id : makeId(createHash("sha256").update(id).digest());
 }
 
-/** The calls of one answer, each with a unique id that can be sent back. @param taken ids that none of them may have */
+/** The calls of one answer, each with a unique id that can be sent back. @param taken ids that are used already */
 export function withOwnIds(calls: readonly ToolCall[], taken: readonly string[] = []): ToolCall[] {
   const seen = new Set(taken);
   return calls.map((call) => {

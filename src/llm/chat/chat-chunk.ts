@@ -1,18 +1,17 @@
 import { z } from "zod";
 
 /**
- * One event of a streamed answer, read as loosely as real servers write it: any field may be missing, null, or of another
- * shape than OpenAI documents, and one odd field voids none of the others.
+ * One event of a streamed answer, read as loosely as real servers write it: any field may be missing, null, or of
+ * another type than OpenAI documents. An invalid field does not affect the others.
  */
 export interface ChatChunk {
-  /** The visible text. */
   readonly text: string;
   readonly calls: readonly CallPiece[];
-  /** All that it holds of the answer: text, calls, thinking. */
+  /** The answer's whole content in it: text, calls, thinking. */
   readonly received: string;
-  /** It has a field beside the role: text, calls, or thinking under any name. */
+  /** It has a field besides the role: text, calls, or thinking under any name. */
   readonly isAlive: boolean;
-  /** It has a `message` instead of a `delta`: the answer so far, or all of a body that is no stream. */
+  /** It has a `message` instead of a `delta`: the answer so far, or the whole of an unstreamed body. */
   readonly isMessage: boolean;
   /** It has `choices`, or an answer without them. */
   readonly isCompletion: boolean;
@@ -20,7 +19,7 @@ export interface ChatChunk {
   readonly usage: ReportedUsage;
 }
 
-/** A piece of a tool call; what the server left out is empty. */
+/** A piece of a tool call; missing fields are empty. */
 export interface CallPiece {
   readonly index: number | undefined;
   readonly id: string;
@@ -31,10 +30,10 @@ export interface CallPiece {
 /** Why an answer ended. `error`: the server broke it off. */
 export type Finish = "stop" | "length" | "filtered" | "error";
 
-/** The largest number that a column of the log takes. */
+/** The largest number in a column of the log. */
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** Tokens, a whole number of 0 to 2^31 - 1; undefined if the server sent no number. */
+/** A number of tokens, 0 to 2^31 - 1; undefined: the server sent no number. */
 const count = z
   .number()
   .transform((tokens) => Math.min(MAX_COUNT, Math.max(0, Math.round(tokens))))
@@ -64,13 +63,13 @@ export type ReportedUsage = z.infer<typeof reportedUsage>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** @returns what the event tells of an answer; nothing at all if it is no chat completion */
+/** @returns the event's part of an answer; empty if it is no chat completion */
 export function readChunk(event: unknown): ChatChunk {
   const fields = fieldsOf(event);
   const listed = fields["choices"];
   const choice = fieldsOf(Array.isArray(listed) ? listed.find((one) => isFields(one)) : (listed ?? event));
   const isMessage = !isFields(choice["delta"]) && isFields(choice["message"]);
-  // The old completions have `text` beside the reason of the end.
+  // The old completions have `text` beside the finish reason.
   const delta = fieldsOf(isMessage ? choice["message"] : (choice["delta"] ?? { content: choice["text"] }));
   const calls = callPieces(delta);
   return {
@@ -100,12 +99,12 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Servers send a first delta with empty content at once, which is no sign that the model is at work. */
+/** Servers send a first delta with empty content at once, before the model begins. */
 function isFilled(delta: Fields): boolean {
   return Object.keys(delta).some((key) => key !== "role" && delta[key] != null && delta[key] !== "");
 }
 
-/** Pieces of calls. `function_call` is OpenAI's form before there were several calls; some servers write a call without `function`. */
+/** Pieces of calls. `function_call` is OpenAI's older form for a single call; some servers write a call without `function`. */
 function callPieces({ tool_calls: listed, function_call: single }: Fields): readonly CallPiece[] {
   if (listed == null && single == null) return [];
   const all = Array.isArray(listed) ? listed : [listed];
@@ -118,7 +117,7 @@ function callPiece({ index, id, function: called, ...flat }: Fields): CallPiece 
   return {
     index: indexOf(index),
     id: typeof id === "number" ? String(id) : textOf(id),
-    // vLLM 0.13 leaves a marker of gpt-oss behind names (its issue 32587).
+    // vLLM 0.13 appends a marker of gpt-oss to names (its issue 32587).
     name: textOf(name).split("<|", 1)[0] ?? "",
     json: typeof given === "object" && given !== null ? JSON.stringify(given) : textOf(given),
   };
@@ -139,7 +138,7 @@ const BROKEN_OFF =
 /** Some servers send these with each piece. */
 const NO_FINISH = /^(?:null|none|undefined|finish_reason_unspecified)?$/;
 
-/** The reason of the end in any form; what says that there is an end, and not why, counts as `stop`. */
+/** The finish reason in any form; an end without a known reason counts as `stop`. */
 function finishOf(told: unknown): Finish | undefined {
   if (isFields(told)) return finishOf(told["type"] ?? told["reason"]);
   if (typeof told !== "string")
@@ -151,10 +150,7 @@ function finishOf(told: unknown): Finish | undefined {
   return BROKEN_OFF.test(reason) ? "error" : "stop";
 }
 
-/**
- * All that a delta holds of an answer. Servers send the same thinking under two names, and as a list beside it: it counts
- * once.
- */
+/** A delta's content. Servers send the same thinking under two names, and also as a list: it counts once. */
 function received(delta: Fields, calls: readonly CallPiece[]): string {
   let thinking = "";
   for (const key of Object.keys(delta)) {
@@ -185,7 +181,7 @@ function partIn(part: unknown): unknown {
   return part["text"] ?? part["thinking"];
 }
 
-/** The text of a delta. Mistral's reasoning models send parts, of which those of thinking are not visible. */
+/** The text of a delta. Mistral's reasoning models send parts, whose thinking is not visible. */
 function visibleText({ content, refusal }: Fields): string {
   if (typeof content === "string") return content + textOf(refusal);
   const parts: readonly unknown[] = Array.isArray(content) ? content : [content];

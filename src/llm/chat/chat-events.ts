@@ -5,33 +5,31 @@ import { TimeSlice } from "../../async/cooperative.ts";
 import { abandon, drain, packingOf, streamOf } from "../http/node-fetch.ts";
 import { unpacked } from "../http/unpacked.ts";
 
-/** The last event of a stream, by convention. */
+/** The conventional last event of a stream. */
 const DONE = /^[\s"]*\[DONE\][\s"]*$/i;
 
 /**
- * Limit, in characters, of one event and of one line. No server sends as much; an endless event would fill
- * the heap of all channels.
+ * Limit of one event and of one line, in characters. No server sends that much; an endless event would fill the heap of
+ * the whole daemon.
  */
 const MAX_EVENT_LENGTH = 8_000_000;
 
 /**
- * Limit of lines that are no part of an answer; {@link MAX_EVENT_LENGTH} limits their characters. An hour of
- * forty keep-alives a second passes. 30 MB of line ends, which took 6 s of processor time, do not.
+ * Limit of lines outside an answer; {@link MAX_EVENT_LENGTH} limits their characters. Forty keep-alives a second for an
+ * hour pass. 30 MB of line ends, which took 6 s of processor time, do not.
  */
 const MAX_EMPTY_LINES = 200_000;
-/** Lines that an event costs beside its own, for it is parsed: 30,000 empty events may come. */
+/** Extra lines that an event counts as, since it is parsed: 30,000 empty events may come. */
 const EVENT_LINES = 4;
-/** Lines that an event of the answer refunds beside its own: its name, its id, the keep-alives before it. */
+/** Extra lines that an event of the answer refunds: its name, its id, the keep-alives before it. */
 const EARNED_LINES = 20;
 const EARNED_LENGTH = 4000;
 
-/**
- * Limits what a stream holds beside the answer. Counts amounts and not time: slow servers are not cut off.
- */
+/** Limits the content of a stream outside the answer. It counts amounts, not time: slow servers are not cut off. */
 export class StreamBudget {
   #lines = 0;
   #length = 0;
-  /** Of the latest event. */
+  /** The latest event's. */
   #last = { lines: 0, length: 0 };
 
   /** @throws SyntaxError if a limit is exceeded */
@@ -59,13 +57,13 @@ export class StreamBudget {
 }
 
 /**
- * The parsed events of an answer, until its `[DONE]` or its end: of an event stream, of JSON lines, or the one event of a body
- * that is no stream, whatever its content type says. The client's own reader is not used: it goes over web streams and copies
- * each event three times.
- * @param budget the caller calls its `earn` for each event that is part of an answer
+ * The parsed events of an answer, until `[DONE]` or the end of the body: an event stream, JSON lines, or one unstreamed
+ * body, whatever its content type. The client's own reader is not used: it uses web streams and copies each event three
+ * times.
+ * @param budget the caller calls its `earn` for each event of the answer
  * @param onDone called at `[DONE]`
- * @throws APIError if the server reports an error in mid-stream; SyntaxError if an event is not JSON or too
- * long, or if the budget is spent
+ * @throws APIError if the server reports an error in mid-stream; SyntaxError if an event is not JSON or too long, or if
+ *   the budget is spent
  */
 export async function* chatEvents(
   response: Response,
@@ -94,7 +92,10 @@ export async function* chatEvents(
   }
 }
 
-/** Gemini's own streams are one list of events. Words that are no JSON, as some servers send to keep a connection alive, are no event. */
+/**
+ * Parses an event. Gemini's own streams are one list of events. Text that is not JSON, which some servers send as a
+ * keep-alive, is ignored.
+ */
 function parse(data: string): readonly unknown[] {
   const event = jsonIn(data);
   if (event !== undefined) return Array.isArray(event) ? event : [event];
@@ -102,7 +103,7 @@ function parse(data: string): readonly unknown[] {
   return [];
 }
 
-/** @returns undefined if it is no JSON */
+/** @returns undefined: not JSON */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -126,17 +127,17 @@ function usageIn(event: object): unknown {
 }
 
 interface ServerSentEvent {
-  /** "" if it has none. */
+  /** "": none. */
   readonly name: string;
   readonly data: string;
-  /** Of its data. */
+  /** Lines of its data. */
   readonly lines: number;
   readonly length: number;
 }
 
 /**
- * Server-sent events (HTML standard, 9.2.6), and JSON without their frame. The last event counts even without its empty line.
- * An event without data is dropped.
+ * Server-sent events (HTML standard, 9.2.6), and JSON without their frame. The last event counts even without its empty
+ * line. An event without data is dropped.
  * @throws SyntaxError if an event is longer than {@link MAX_EVENT_LENGTH}, or the budget is spent
  */
 async function* serverSentEvents(
@@ -156,15 +157,14 @@ async function* serverSentEvents(
 
 const JSON_BEGINS = /^\s*[[{]/;
 
-/** Puts the lines of an event together. */
 class EventLines {
   #name = "";
   #data: string[] = [];
   #length = 0;
-  /** The body begins with JSON: its lines belong together as long as none of them is whole. Undefined: nothing has come yet. */
+  /** Whether the body begins with JSON, whose lines belong together until they are complete. Undefined: no line yet. */
   #isBare: boolean | undefined;
 
-  /** @returns the event that is complete with this line */
+  /** @returns the event that this line completes */
   push(line: string): ServerSentEvent | undefined {
     if (line === "") return this.#isBare === true ? undefined : this.take();
     if (!line.startsWith(":")) this.#isBare ??= JSON_BEGINS.test(line);
@@ -184,7 +184,7 @@ class EventLines {
     return undefined;
   }
 
-  /** @returns what has come of the event, if it has data */
+  /** @returns the event so far, if it has data */
   take(): ServerSentEvent | undefined {
     const data = this.#data.join("\n");
     const event = { name: this.#name, data, lines: this.#data.length, length: this.#length };
@@ -214,26 +214,26 @@ function valueOf(line: string, from: number): string {
   return line.slice(line[from] === " " ? from + 1 : from);
 }
 
-/** Lines as they come. Other work runs between slices of them, however fast they come. */
+/** Lines as they arrive, in time slices, so that other work can run between them. */
 async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
   const slice = new TimeSlice();
-  /** The unfinished line. Only new text is searched for its end: a line may come byte by byte. */
+  /** The unfinished line. Only new text is searched for its end, since a line may arrive byte by byte. */
   let begun = "";
-  /** Of the text so far; "" at its beginning. */
+  /** The last character so far; "" at the beginning. */
   let lastLetter = "";
   let askedAt = performance.now();
   for await (const chunk of bytes) {
-    // Other work ran during a wait.
+    // Other work ran during a longer wait.
     if (performance.now() - askedAt > WAITED_MS) slice.beginAnew();
     const text = decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    // A line ends with its CR: the LF behind it is no second end.
+    // A line ends with its CR: an LF after it is no second end.
     const isSkipped = text !== "" && SKIPPED_BEHIND.get(lastLetter) === text[0];
     const [first = "", ...further] = text.slice(isSkipped ? 1 : 0).split(LINE_END);
     lastLetter = text.at(-1) ?? lastLetter;
     begun += first;
     refuseEndless(begun.length);
-    // A chunk counts as a line: a line may come byte by byte.
+    // A chunk counts as a line, since a line may arrive byte by byte.
     budget.spend(1, 0);
     for (const line of further) {
       budget.spend(1, begun.length);
@@ -247,7 +247,10 @@ async function* lines(bytes: AsyncIterable<Uint8Array>, budget: StreamBudget): A
   yield* (begun + decoder.end()).split(LINE_END);
 }
 
-/** By the letter before it, with "" for the beginning: a byte order mark, and the second half of a line's end. */
+/**
+ * Characters to skip, by the character before them, with "" for the beginning: a byte order mark, and the second half
+ * of a line end.
+ */
 const SKIPPED_BEHIND: ReadonlyMap<string, string> = new Map([
   ["", "\uFEFF"],
   ["\r", "\n"],
@@ -256,7 +259,7 @@ const SKIPPED_BEHIND: ReadonlyMap<string, string> = new Map([
 const WAITED_MS = 1;
 const LINE_END = /\r\n?|\n/;
 
-/** Leaving a loop over a Node stream would end its request; a finished connection can be kept. */
+/** Leaving a loop over a Node stream destroys its request; a finished connection can be reused. */
 function withoutDestroying(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return bytes instanceof Readable ? bytes.iterator({ destroyOnReturn: false }) : bytes;
 }

@@ -37,15 +37,15 @@ import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
 
-/** Corrections per call; a dialect has fewer things to correct. */
+/** Most corrections per call: a dialect has fewer differences. */
 const MAX_CORRECTIONS = 12;
-/** Characters of a refusal in which names of fields are looked for. */
+/** Length of a refusal that is searched for names of fields, in characters. */
 const READ_WORDS = 4000;
 
 /**
- * A model server with one attempt per call, by whichever API its model takes. The only retry leaves out or changes what the server has
- * refused: each of these once, and none is ever sent to this model again.
- * @param refused what the server's models have refused so far; default: nothing
+ * A model server with one attempt per call, by the API that its model takes. The only retry omits or changes fields
+ * that the server has refused: each once, and never sends them to this model again.
+ * @param refused refusals of the server's models so far; default: none
  */
 export function createChatModel(server: ChatServer, refused = new RefusedFields()): Model {
   const wires = wiresOf(server);
@@ -56,7 +56,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
       const base = initialDialect(name, server);
       const tried: Refused[] = [];
       for (;;) {
-        // What the operator says of the API goes over what was learned of it.
+        // The operator's API overrides a learned one.
         const known = [...refused.of(name), ...tried].filter(({ field }) => mayChangeApi || field !== "api");
         const dialect = dialectFor(base, known);
         const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
@@ -71,7 +71,7 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           return answer;
         } catch (error) {
           const failure = classifyFailure(error, request, new Date());
-          // Whoever refuses the size has taken the form.
+          // A refusal of the size means that the form was accepted.
           if (failure.kind === "context_length") refused.learn(name, tried);
           const refusal = refusalIn(failure);
           if (refusal === undefined) throw failure;
@@ -80,7 +80,8 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
           const hasResults = request.messages.some(({ role }) => role === "tool");
           const lessons = lessonsOf(refusal, { base, known, fields, limit, hasResults, mayChangeApi });
           if (lessons.length === 0 || tried.length >= MAX_CORRECTIONS) throw inShort(failure, tried);
-          // Words alone are believed after an answer: they may quote what a person wrote about such a field.
+          // A refusal's words may quote a person's message about such a field, so they count only once the corrected
+          // request is answered.
           if (areNamedApart(refusal, lessons)) refused.learn(name, lessons);
           tried.push(...lessons);
         }
@@ -100,7 +101,7 @@ function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
   return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
 }
 
-/** Only its own API can read what a model has thought. */
+/** Thoughts are readable only to their own API. */
 function thoughtsFor({ model, thoughts = [] }: ModelRequest, { api }: Dialect): readonly Thoughts[] {
   return thoughts.filter((one) => one.model === model && one.api === api);
 }
@@ -111,7 +112,7 @@ function withoutFields(body: object, fields: readonly string[]): object {
     : Object.fromEntries(Object.entries(body).filter(([key]) => !fields.includes(key)));
 }
 
-/** @returns undefined: the server has not refused what was sent, but failed, or something else is the matter */
+/** @returns undefined: the failure is no refusal of the request's form */
 function refusalIn(failure: ModelError): Refusal | undefined {
   const { kind, reason, status } = failure;
   if (kind !== "rejected") return undefined;
@@ -127,7 +128,7 @@ function refusalIn(failure: ModelError): Refusal | undefined {
     code: wordOf(code) === String(status) ? "" : wordOf(code),
     type: wordOf(type),
     param: wordOf(param),
-    // The refusal of the server behind OpenRouter.
+    // The refusal of the server that OpenRouter uses.
     words: sliceWhole(`${words} ${metadata?.raw ?? ""}`, 0, READ_WORDS),
   };
 }
@@ -137,19 +138,19 @@ const refusedBody = z.object({
   metadata: z.object({ raw: z.string() }).optional().catch(undefined),
 });
 
-/** Some servers have numbers there. */
+/** A code as text: some servers send numbers. */
 function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** A refusal, with what was tried before it. */
+/** A refusal, with the corrections that were tried. */
 function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
   if (tried.length === 0) return failure;
   const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
   return failure.withMessage(failure.message, brief);
 }
 
-/** What is sent, and by what. */
+/** A request's body and its wire. */
 interface Outgoing {
   readonly wire: Wire;
   readonly body: object;
@@ -187,7 +188,10 @@ async function attempt(
   }
 }
 
-/** The client reports an ended request in several ways or not at all: caller and watchdog come first. */
+/**
+ * The cause of an ended request. The client reports it in several ways or not at all, so the caller and the watchdog
+ * come first.
+ */
 function verdict(
   error: unknown,
   request: ModelRequest,
@@ -323,12 +327,12 @@ class Attempt {
   }
 }
 
-/** An answer that was cut after so few tokens, far from the limit that was asked for, was cut by the window. */
+/** An answer that ends after so few tokens, far from its own limit, was cut by the window. */
 const FEW_TOKENS = 16;
 
 /**
- * The window that has ended an answer without a word (LM Studio, vLLM behind some gateways): all that it holds was counted.
- * @returns tokens; undefined: the limit of the answer may have ended it
+ * The window that silently ended an answer (LM Studio, vLLM at some gateways): it is the count of all tokens.
+ * @returns tokens; undefined: the answer's own limit may have ended it
  */
 function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): number | undefined {
   if (usage === undefined || usage.promptTokens < MIN_WINDOW) return undefined;
@@ -337,7 +341,7 @@ function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): 
   return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
-/** What a server reports with an error. */
+/** The usage that a server reports with an error. */
 function usageIn({ error }: APIError): TokenUsage | undefined {
   const told: unknown = error;
   return typeof told === "object" && told !== null && "usage" in told

@@ -16,46 +16,44 @@ import type { Api, Dialect, Effort } from "../dialect.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
 
-/** A model server. */
 export interface ChatServer {
-  /** What its models' names begin with: `NAME/`. Default: nothing. */
+  /** The beginning of its models' names: `NAME/`. Default: none. */
   readonly prefix?: string;
-  /** The table that configures it, for messages to the operator. Default: `llm`. */
+  /** Its table of the configuration, for messages to the operator. Default: `llm`. */
   readonly table?: string;
-  /** Sent with each request, beside those of the API. Default: none. */
+  /** Sent with each request, besides the API's. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** With the version, as `https://api.openai.com/v1`. */
+  /** With the version: `https://api.openai.com/v1`. */
   readonly baseUrl: string;
-  /** Undefined: the server wants none. */
+  /** Undefined: the server needs none. */
   readonly apiKey: string | undefined;
-  /** How it is spoken to; `auto` learns that of refusals. Default: `auto`. */
+  /** Its API; `auto` learns it from refusals. Default: `auto`. */
   readonly api?: Api | "auto";
-  /** OpenAI's own server, which takes other fields than the compatible ones. */
+  /** OpenAI's own server, whose fields differ from compatible ones. */
   readonly isOpenAi: boolean;
-  /** Anthropic's own server. Default: it is not. */
+  /** Anthropic's own server. Default: no. */
   readonly isAnthropic?: boolean;
   /** It knows `prompt_cache_key`. */
   readonly takesCacheKey: boolean;
-  /** How it caches this model's requests; undefined: no request is marked. */
+  /** How it caches this model's requests; undefined: requests have no marks. */
   readonly cacheRule?: (model: string, api: Api) => CacheRule;
   readonly timeouts: ModelTimeouts;
 }
 
-/** A model as its server calls it. */
 export function nameAtServer(model: string, { prefix = "" }: Pick<ChatServer, "prefix">): string {
   return model.startsWith(prefix) ? model.slice(prefix.length) : model;
 }
 
-/** Models of OpenAI that think, by its model pages, read in November 2026. */
+/** OpenAI's reasoning models, by its model pages, read in November 2026. */
 const REASONING = /^(?:gpt-[5-9](?!.*chat)|o\d)/;
-/** Those of them that take tools, or requests at all, on Responses alone. */
+/** Those of them that take tools, or any request, on Responses alone. */
 const ON_RESPONSES = /^gpt-(?:5\.[4-9]|[6-9])|^(?:gpt-5|o\d).*-(?:pro|codex|deep-research)/;
 
 /**
- * What is sent to a model that has refused nothing. OpenAI's current models refuse `max_tokens`; every other server knows it. With tools,
- * gpt-5.4 and later think on Responses alone; where the configuration wants Chat Completions they are asked not to. An answer that a
- * person waits for should not spend its output limit on thinking, and a model that thinks takes no temperature. Source: the providers'
- * model pages and their refusals, read in November 2026.
+ * The dialect for a model that has refused nothing. OpenAI's current models refuse `max_tokens`; all other servers know
+ * it. With tools, gpt-5.4 and later think on Responses alone; if the configuration requires Chat Completions, they are
+ * asked not to think. An answer that a person waits for should not spend its output limit on thinking, and reasoning
+ * models take no temperature. Source: the providers' model pages and their refusals, read in November 2026.
  */
 export function initialDialect(model: string, server: DialectServer): Dialect {
   const { isOpenAi, isAnthropic = false, api: wanted = "auto" } = server;
@@ -70,7 +68,7 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
     takesStreamOptions: true,
     takesTemperature: !(isThinking && api === "responses"),
     takesTools: true,
-    // Breakpoints are matched reliably only under a key (OpenAI's guide to prompt caching, read in November 2026).
+    // Breakpoints are matched reliably only with a key (OpenAI's guide to prompt caching, read in November 2026).
     takesCacheKey: server.takesCacheKey || marks === "breakpoints",
     takesCacheMarkers: marks !== "none",
     takesUserBehindTool: true,
@@ -125,7 +123,7 @@ export function chatRequestBody(
   };
 }
 
-/** Tokens of the longest answer to ask for. */
+/** Longest answer to ask for, in tokens. */
 export function outputLimitOf(
   { maxOutputTokens }: Pick<ModelRequest, "maxOutputTokens">,
   { outputCap = Infinity }: Pick<Dialect, "outputCap">,
@@ -133,17 +131,20 @@ export function outputLimitOf(
   return Math.min(maxOutputTokens, outputCap);
 }
 
-/** Says nothing; some servers refuse an empty text. */
+/** Fills in for an empty text, which some servers refuse. */
 const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
 
-/** LiteLLM hands on a result's parts as they are, where Anthropic refuses the mark: OpenAI alone takes one there. */
+/**
+ * The marks of a request. LiteLLM passes a result's parts on unchanged, where Anthropic refuses the mark: only OpenAI
+ * takes one there.
+ */
 function chatMarks(request: ModelRequest, rule: CacheRule | undefined): CacheMarks {
   return cacheMarks(request, rule, rule?.marks === "breakpoints");
 }
 
 /**
  * @param ends where its text is split into parts
- * @param fields of a part that is marked
+ * @param fields of a marked part
  */
 function messageParam(
   message: ModelMessage,
@@ -214,12 +215,12 @@ function callParam({ id, name, arguments: json }: ToolCall) {
   };
 }
 
-/** Nine letters and digits: an id that has this form, and else one that is always made of it in the same way. */
+/** Nine letters and digits: the id itself if it has this form, else a hash of it. */
 function shortId(id: string): string {
   return /^[a-z\d]{9}$/i.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9);
 }
 
-/** In the form that OpenAI takes: it would refuse each later request with one invalid name. */
+/** A name in the form that OpenAI takes: one invalid name would make it refuse each later request. */
 export function functionName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed";
 }

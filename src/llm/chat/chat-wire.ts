@@ -6,7 +6,7 @@ import { inKnownRoles } from "./known-roles.ts";
 
 const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
 
-/** OpenAI's Chat Completions, in whose words all answers are read. */
+/** OpenAI's Chat Completions, whose format all wires' answers are converted to. */
 export function chatWire(client: OpenAI): Wire {
   return {
     body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),

@@ -5,18 +5,19 @@ import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 import { functionName } from "./chat-request.ts";
 
-/** A message in other words, and how many UTF-16 units of it stand before its own text. */
+/** A converted message, and the UTF-16 units before its original text. */
 interface Piece {
   readonly message: ModelMessage;
-  /** Its own text in it begins here, and goes on to its end where it is not cut. */
+  /** Where its original text begins; it extends to the end unless it is cut. */
   readonly from: number;
 }
 
 /**
- * A request for a model whose chat template does not know all roles. Without the role `tool` an assistant's calls are lines of its text,
- * and results are quoted in the user's message behind it; without a system's role its text stands at the head of the first user's message.
- * Roles take turns as before. Pure: each message is always written in the same way, so that requests go on as the ones before began.
- * @param request in its canonical form; results are escaped where they were rendered
+ * A request for a model whose chat template lacks some roles. Without the role `tool`, an assistant's calls become
+ * lines of its text, and results are quoted in the user's message after it; without the role `system`, its text
+ * precedes the first user's message. Roles alternate as before. Pure: each message is always written in the same way,
+ * so that requests share their prefixes.
+ * @param request in its canonical form; results were escaped when they were rendered
  */
 export function inKnownRoles(
   request: ModelRequest,

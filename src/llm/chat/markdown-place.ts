@@ -1,16 +1,16 @@
-/** A fence of a block of code, perhaps in a list or a quotation. */
+/** The fence of a code block, perhaps in a list or a quotation. */
 const FENCE = /^[ \t>]{0,12}(?:```|~~~)/;
 const TICKS = /`+/g;
-/** Characters of a line's beginning that tell what it is. */
+/** Characters at a line's beginning that determine its kind. */
 const HEAD = 16;
 
-/** Where in a Markdown text its end is, whatever pieces the text comes in. */
+/** The Markdown context at the end of a text that arrives in pieces. */
 export class MarkdownPlace {
   #isFenced = false;
-  /** Of the line: its beginning, its last two characters. */
+  /** The line's beginning, and its last two characters. */
   #head = "";
   #tail = "";
-  /** Backticks at the end of the line, and those that have opened the span of code that it is in. */
+  /** Backticks at the end of the line, and those that opened the present code span. */
   #run = 0;
   #span = 0;
   #runs = 0;
@@ -19,7 +19,7 @@ export class MarkdownPlace {
     let from = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
       this.#passInLine(text.slice(from, end));
-      // A line with the closing marks as well is no fence.
+      // A line with closing marks on it is no fence.
       if (FENCE.test(this.#head) && this.#runs <= 1) this.#isFenced = !this.#isFenced;
       [this.#head, this.#tail] = ["", ""];
       [this.#run, this.#span, this.#runs] = [0, 0, 0];
@@ -28,12 +28,11 @@ export class MarkdownPlace {
     this.#passInLine(text.slice(from));
   }
 
-  /** In a block of code. */
   get isFenced(): boolean {
     return this.#isFenced;
   }
 
-  /** The backticks that would end a span of code here, if the line has them; "": none has begun. */
+  /** The backticks that would close the code span here; "": none is open. */
   get openSpan(): string {
     if (this.#run === 0) return "`".repeat(this.#span);
     return this.#run === this.#span ? "" : "`".repeat(this.#span === 0 ? this.#run : this.#span);
@@ -65,7 +64,7 @@ export class MarkdownPlace {
     this.#tail = (this.#tail + text.slice(-2)).slice(-2);
   }
 
-  /** A span of code ends with as many backticks as it began with. */
+  /** A code span ends with as many backticks as it began with. */
   #endRun(): void {
     if (this.#run > 0 && this.#span === 0) this.#span = this.#run;
     else if (this.#run === this.#span) this.#span = 0;

@@ -1,36 +1,35 @@
-/** What one event adds to a text. */
 export interface AddedText {
   readonly text: string;
-  /** All that came before is void: the text begins with this one. */
+  /** All earlier text is void: the text begins here. */
   readonly restarts: boolean;
 }
 
-/** A shorter text may truly say the same twice. */
+/** A shorter text may intentionally repeat itself. */
 const LEAST = 8;
-/** After so many texts that each begin with the one before, a server sends all so far each time. */
+/** Number of texts that each extend the one before, after which the server is known to send snapshots. */
 const GROWTHS = 2;
 
-/** Characters of white space by which a snapshot may differ. */
+/** White space by which a snapshot may differ, in characters. */
 const MOST_BLANKS = 8;
 
 const NOTHING: AddedText = { text: "", restarts: false };
 
 /**
- * Tells the pieces of a text from snapshots of it: some servers send the whole text once more in their last event, as `message`
- * or as one more `delta`, and some send all so far in each event.
+ * Distinguishes the pieces of a text from snapshots of it: some servers repeat the whole text in their last event, as
+ * `message` or as another `delta`, and some send the whole text so far in each event.
  */
 export class NewText {
   #all = "";
   #pieces = 0;
   #hasDeltas = false;
-  /** Repeats all that came. It is a snapshot if nothing follows, and a piece of a text that repeats itself if something does. */
+  /** A piece that repeats all text so far. If nothing follows, it was a snapshot; otherwise the text repeats itself. */
   #repeated = "";
   #last = "";
   #growths = 0;
 
   /**
-   * @param isMessage it came as a message, and not as a piece of one
-   * @param isLast its event says that the answer ends
+   * @param isMessage it came as a message, not as a piece of one
+   * @param isLast its event ends the answer
    */
   push(text: string, isMessage: boolean, isLast: boolean): AddedText {
     if (text === "") return NOTHING;
@@ -53,14 +52,14 @@ export class NewText {
     return this.#add(added);
   }
 
-  /** What a snapshot has beyond the pieces; where it is another text (without the thoughts, trimmed), the pieces stand. */
+  /** A snapshot's text beyond the pieces; if it is another text (without the thoughts, trimmed), the pieces count. */
   #rest(snapshot: string): AddedText {
     this.#repeated = "";
     if (snapshot.startsWith(this.#all)) return this.#add(snapshot.slice(this.#all.length));
     return this.#all.trim() === "" ? this.#add(snapshot) : NOTHING;
   }
 
-  /** Perhaps without the white space round it. */
+  /** Whether a text repeats all so far, apart from outer white space. */
   #isRepeated(text: string): boolean {
     const isNear = Math.abs(text.length - this.#all.length) <= MOST_BLANKS;
     return isNear && text.trim() === this.#all.trim();

@@ -1,17 +1,17 @@
 import { MarkdownPlace } from "./markdown-place.ts";
 
 /**
- * The marks round thoughts, as models and servers write them: Qwen, DeepSeek, Claude, Seed and others (`<think>`), Mistral
- * (`[THINK]`), Kimi, OpenThinker, Cohere, gpt-oss through servers that do not read its channels, Gemma. One family's end ends
- * the thoughts of another, since models mix them. Source: the models' chat templates and vLLM's parsers of reasoning, read in
- * November 2026.
+ * The marks around thoughts, as models and servers write them: Qwen, DeepSeek, Claude, Seed and others (`<think>`),
+ * Mistral (`[THINK]`), Kimi, OpenThinker, Cohere, gpt-oss at servers that do not read its channels, Gemma. One family's
+ * closing mark ends another's thoughts, since models mix them. Source: the models' chat templates and vLLM's reasoning
+ * parsers, read in November 2026.
  */
 const NAME =
   "(?:[a-z]{1,12}[:_])?(?:[Tt]hink(?:ing)?|[Tt]houghts?|[Rr]easoning|[Rr]eflection|[Ss]cratchpad|ant[Tt]hinking|THINK(?:ING)?|(?:REASONING_)?SCRATCHPAD)";
 const CHANNEL = String.raw`(?:<\|start\|>assistant)?<\|channel\|>`;
 const MESSAGE = String.raw`[^<]{0,80}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>`;
 const OPENINGS = [
-  // An element that ends in itself opens nothing.
+  // A self-closing element opens nothing.
   String.raw`<\|?${NAME}(?:\s[^<>]{0,79}[^<>/])?\|?>`,
   String.raw`\[THINK\]|◁think▷|<\|(?:begin_of_thought|START_THINKING)\|>|<\|channel>thought|<unused94>`,
   `${CHANNEL}(?:analysis|commentary)${MESSAGE}`,
@@ -21,13 +21,13 @@ const CLOSINGS = [
   String.raw`\[/THINK\]|◁/think▷|<\|(?:end_of_thought|END_THINKING)\|>|<channel\|>|<unused95>`,
   `${CHANNEL}final${MESSAGE}`,
 ].join("|");
-/** What stands round the answer of a model that has thought. */
+/** Marks around the answer of a reasoning model. */
 const FRAMES = String.raw`<\|(?:return|end|call|(?:START|END)_RESPONSE|(?:begin|end)_of_solution)\|>`;
 
 const MARK = new RegExp(`(?<opening>${OPENINGS})|(?<closing>${CLOSINGS})|${FRAMES}`, "u");
 const OPENING = new RegExp(`^(?:${OPENINGS})`, "u");
 const CLOSING = new RegExp(CLOSINGS, "u");
-/** The end of a text that more may make a mark of. */
+/** The end of a text that may become a mark. */
 const MAYBE_MARK = new RegExp(
   [
     String.raw`<[|/]{0,2}(?:[A-Za-z][\w:]{0,40}\|?)?$`,
@@ -37,28 +37,28 @@ const MAYBE_MARK = new RegExp(
   ].join("|"),
   "u",
 );
-/** Longer than a mark. */
+/** Longer than any mark. */
 const LONGEST_MARK = 260;
 const MARK_LETTERS = /[<[◁]/;
 
-/** Marks that are everyday words as well. */
+/** Marks that are also everyday words. */
 const EVERYDAY = /^<\|?(?:[a-z]{1,12}[:_])?(?:[Tt]houghts?|[Rr]eflection|[Rr]easoning|[Ss]cratchpad)[\s>|]/;
 
-/** gpt-oss where a server drops the marks and leaves the names of the channels. */
+/** gpt-oss at a server that drops the marks but leaves the channels' names. */
 const BARE_ANALYSIS = "analysis";
 const BARE_BEGINS = /^analysis(?=[\p{Lu}"'*])/u;
 const BARE_FINAL = "assistantfinal";
 
-/** Behind a mark that a sentence mentions: punctuation that ends something; a small letter or the like. */
+/** Text after a mark that a sentence mentions: closing punctuation; a small letter or the like. */
 const PUNCTUATION_BEHIND = /^[.,;:!?)\]}…]{1,3}(?:["'”’»)\]*\s]|$)/;
 const SENTENCE_BEHIND = /^(?:[^\S\n]{1,3}[\p{Ll}\p{N}(|]|$)/u;
 const SENTENCE_BEFORE = /[\p{L}\p{N},:]\s$/u;
 const QUOTE_BEFORE = /["'“‘«„「『(（[*_\\|]$/;
 const QUOTE_BEHIND = /^["'”’»“」』)）\]*_|]/;
-/** Characters behind a mark by which it is judged. */
+/** Characters after a mark that decide about it. */
 const LOOK_AHEAD = 4;
 
-/** What the filter lets through for one piece. */
+/** The part of a piece that the filter lets through. */
 export interface Visible {
   readonly text: string;
   /** All text let through before was thinking, too: the visible text starts here. */
@@ -66,26 +66,27 @@ export interface Visible {
 }
 
 /**
- * Hides a model's thinking if the server leaves it in the text, however its marks are split over the stream: blocks at the
- * start and between paragraphs, and all text before a closing mark alone, whose opening mark the chat template had put into
- * the prompt. A mark in code, in quotes or in the middle of a sentence is mentioned, and stays.
+ * Hides a model's thinking that the server leaves in the text, however its marks are split over the stream: blocks at
+ * the start and between paragraphs, and all text before a lone closing mark, whose opening mark the chat template had
+ * put into the prompt. A mark in code, in quotes or in the middle of a sentence is a mention, and stays.
  *
- * States: `opening` (nothing visible yet; a mark may begin) → `thinking` or `bare` (until the closing mark) → `opening` …
+ * States: `opening` (nothing visible yet; a mark may begin) → `thinking` or `bare` (until the closing mark) → `opening`
+ * …
  * → `visible`.
  */
 export class ThinkingFilter {
   #state: "opening" | "thinking" | "bare" | "visible" = "opening";
   #held = "";
-  /** Characters of the held text in which no closing mark begins. */
+  /** Characters of the held text that contain no beginning of a closing mark. */
   #searched = 0;
-  /** Leading white space, kept apart: scanning endless blanks again with each piece would take minutes. */
+  /** Leading white space, kept apart: scanning it again with each piece could take minutes. */
   #blank = "";
   #sawThinking = false;
   #place = new MarkdownPlace();
-  /** Opening marks that were mentioned: as many closing ones are. */
+  /** Mentioned opening marks, whose closing ones are mentions, too. */
   #mentioned = 0;
 
-  /** @returns the text that this piece has made visible */
+  /** @returns the visible text of this piece */
   push(piece: string): Visible {
     if (this.#held === "" && !MARK_LETTERS.test(piece)) {
       if (this.#state === "thinking") return { text: "", voided: false };
@@ -98,7 +99,7 @@ export class ThinkingFilter {
     return this.#advance(false);
   }
 
-  /** @returns text held back as the start of a mark, or to see what follows one */
+  /** @returns text that was held back until its context was known */
   end(): Visible {
     const { text, voided } = this.#advance(true);
     const isHidden = this.#state === "thinking";
@@ -155,7 +156,7 @@ export class ThinkingFilter {
       this.#hide("opening", closing.index + closing[0].length);
       return;
     }
-    // Thoughts are long: only what may begin a mark is looked at again.
+    // Thoughts are long: only a possible beginning of a mark is scanned again.
     const tail = this.#held.slice(-LONGEST_MARK);
     const begun = tail.search(MARK_LETTERS);
     this.#held = begun === -1 ? "" : tail.slice(begun);
@@ -199,7 +200,7 @@ export class ThinkingFilter {
     }
   }
 
-  /** Lets so many characters through. */
+  /** Lets the first characters of the held text through. */
   #let(length: number): string {
     const text = this.#held.slice(0, length);
     this.#held = this.#held.slice(length);
@@ -214,7 +215,7 @@ export class ThinkingFilter {
     this.#sawThinking = true;
   }
 
-  /** How much of the held text cannot be the beginning of a mark. */
+  /** Length of the held text that cannot begin a mark. */
   #certain(): number {
     const from = Math.max(0, this.#held.length - LONGEST_MARK);
     const tail = this.#held.slice(from);
@@ -223,14 +224,14 @@ export class ThinkingFilter {
   }
 
   /**
-   * Of a block of thoughts in the visible text, which the held text begins with.
-   * @returns 0: the mark is only mentioned; undefined: nobody can tell yet
+   * Length of the block of thoughts at the beginning of the held text.
+   * @returns 0: the mark is only mentioned; undefined: more text is needed
    */
   #lengthOfThoughts(opening: number, isEnd: boolean): number | undefined {
     const { isLineStart, tail } = this.#place;
     const isCode = this.#isCode(this.#held.slice(opening, opening + LONGEST_MARK), isEnd);
     if (isCode !== false) return isCode === true ? 0 : undefined;
-    // In the middle of an answer these are mostly elements of XML that somebody wants to see.
+    // In the middle of an answer these are mostly XML elements that should be seen.
     const isElement = !this.#sawThinking && EVERYDAY.test(this.#held);
     if (!isElement && !QUOTE_BEFORE.test(tail)) {
       const from = Math.max(opening, this.#searched);
@@ -255,8 +256,8 @@ export class ThinkingFilter {
   }
 
   /**
-   * In a block of code, or in a span of it that ends in the same line: a backtick alone is none.
-   * @returns undefined: nobody can tell yet
+   * Whether the place is in a code block, or in a code span that closes in the same line.
+   * @returns undefined: more text is needed
    */
   #isCode(behind: string, isEnd: boolean): boolean | undefined {
     const { isFenced, openSpan } = this.#place;
@@ -266,7 +267,7 @@ export class ThinkingFilter {
     return isEnd || next !== undefined || line.length >= LONGEST_MARK ? false : undefined;
   }
 
-  /** @returns undefined: nobody can tell yet */
+  /** @returns undefined: more text is needed */
   #isMention(mark: string, behind: string, isEnd: boolean): boolean | undefined {
     const { isQuotedLine, tail } = this.#place;
     const isCode = this.#isCode(behind, isEnd);
@@ -291,7 +292,7 @@ function isJudgeable(behind: string): boolean {
   return behind.length >= LOOK_AHEAD || behind.includes("\n");
 }
 
-/** A mark that nobody writes in a sentence. */
+/** A mark that does not occur in sentences. */
 function isToken(mark: string): boolean {
   return !/^(?:<\/?[A-Za-z]|\[)/.test(mark) || mark.startsWith("<unused");
 }

@@ -2,7 +2,7 @@ import { TimeSlice } from "../../async/cooperative.ts";
 import { packingOf, streamOf } from "./node-fetch.ts";
 import { unpacked } from "./unpacked.ts";
 
-/** Limit, in bytes, of a body that is read whole: a listing, an error, an unstreamed answer. */
+/** Limit of a body that is read whole, in bytes: a listing, an error, an unstreamed answer. */
 const MAX_BODY_BYTES = 4_000_000;
 /** Bytes of the first buffer; most bodies fit in. */
 const FIRST_BYTES = 16_384;

@@ -3,8 +3,9 @@ import { redirectIn } from "../../text/redirect.ts";
 import { abandon, nodeFetch } from "./node-fetch.ts";
 
 /**
- * `fetch` that converts responses the client cannot read. Measured with openai 7.55: of an error body without
- * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. A redirect becomes an error that says where to.
+ * `fetch` that converts responses which the client cannot read. Measured with openai 7.55: from an error body without
+ * `error` (vLLM, pydantic's `detail`, Gemini's array) the client keeps only the status. A redirect becomes an error
+ * with its target.
  */
 export const chatFetch: typeof fetch = async (input, init) => {
   const response = await nodeFetch(input, init);
@@ -35,7 +36,7 @@ function withErrorKey(text: string): string {
   try {
     body = JSON.parse(text);
   } catch {
-    // HTML or plain text: the client reports it as it is.
+    // HTML or plain text: the client reports it unchanged.
     return text;
   }
   const first: unknown = Array.isArray(body) ? body[0] : body;
@@ -45,7 +46,7 @@ function withErrorKey(text: string): string {
   return JSON.stringify({ error: withUsage(error, first) });
 }
 
-/** The client hands on the error alone: what a server reports beside it goes along. */
+/** Adds the usage that a server reports beside an error, since the client passes on only the error. */
 function withUsage(error: unknown, beside: object): unknown {
   return "usage" in beside && typeof error === "object" && error !== null
     ? { ...error, usage: beside.usage }

@@ -8,7 +8,7 @@ import { reasonOf } from "./reasons.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { windowRefusal, type RefusalText } from "./window-refusal.ts";
 
-/** Characters of a provider's text that a log line keeps: some answer with a whole HTML page. */
+/** Longest part of a provider's text in a log line, in characters: some answer with a whole HTML page. */
 const MAX_MESSAGE = 1000;
 
 const numberOrText = z.union([z.string(), z.number()]).transform(String);
@@ -17,7 +17,7 @@ const errorBody = z.object({
   code: numberOrText.nullish().catch(undefined),
   type: z.string().nullish().catch(undefined),
   param: z.string().nullish().catch(undefined),
-  // Gemini's has words, Groq's in a stream the number of HTTP.
+  // A word at Gemini, an HTTP status in Groq's streams.
   status: numberOrText.nullish().catch(undefined),
   status_code: numberOrText.nullish().catch(undefined),
   // Azure's.
@@ -27,10 +27,10 @@ const errorBody = z.object({
 
 /**
  * The one place that classifies failed calls: by the table of reasons, else by status and type.
- * @param error what the client threw
+ * @param error the client's error
  * @param request its model and its messages
  * @param now for a `Retry-After` that is a date
- * @param apiKey removed from the message, which goes to the log: some gateways repeat a refused key
+ * @param apiKey removed from the message, which is logged: some gateways repeat a refused key
  */
 export function classifyFailure(
   error: unknown,
@@ -38,7 +38,7 @@ export function classifyFailure(
   now: Date,
   apiKey?: string,
 ): ModelError {
-  // First remove the key: a cut key is not found.
+  // Removes the key first: a truncated key would not be found.
   const shown = (text: string): string => sliceWhole(withoutKey(text, apiKey), 0, MAX_MESSAGE);
   if (error instanceof ModelError) return error.withMessage(shown(error.message));
   const isAnswered = error instanceof APIError && !(error instanceof APIConnectionError);
@@ -48,14 +48,14 @@ export function classifyFailure(
   }
   const body = errorBody.safeParse(error.error).data ?? {};
   const text = refusalText(error, body);
-  // An error inside a stream has no status of its own.
+  // An error inside a stream has no HTTP status.
   const status = error.status ?? statusIn(text.code, body.status_code, body.status);
   const sent = messages.map((message) => message.text);
   const refusal = windowRefusal(text, sent);
   const codes = [text.code, text.type, body.status ?? "", body.innererror?.code ?? ""];
   const verdict = reasonOf({ status, codes, message: text.message }, refusal !== undefined);
   const kind = verdict?.kind ?? kindOf(status, text);
-  // The client puts the status before a message; ours has it.
+  // The client puts the status before a message, where ours has it already.
   const message = kind === "redirected" ? error.message.replace(/^\d+ /, "") : error.message;
   return new ModelError(kind, model, shown(message), {
     cause: error,
@@ -69,18 +69,18 @@ export function classifyFailure(
   });
 }
 
-/** Names of hosts are written small. */
+/** Host names are lower case. */
 function withoutKey(text: string, apiKey: string | undefined): string {
   if (apiKey === undefined) return text;
   return text.replaceAll(apiKey, "[key]").replaceAll(apiKey.toLowerCase(), "[key]");
 }
 
-/** How far an attempt came: its request was handed over whole; a server opened its answer; something of that came. */
+/** How far an attempt came: its request was sent completely; a server began its answer; some content arrived. */
 export type AttemptProgress = "begun" | "sent" | "accepted" | "answering";
 
-/** Statuses of gateways that have waited in vain for a model that was at work. */
+/** Statuses of gateways that gave up waiting for a working model. */
 const WAITED_IN_VAIN: ReadonlySet<number> = new Set([504, 524]);
-/** Outcomes of a request that no model has worked on, where nothing of an answer came. */
+/** Outcomes before any content for which no model has worked. */
 const TURNED_AWAY: ReadonlySet<ModelErrorKind> = new Set([
   "rate_limited",
   "rejected",
@@ -93,9 +93,9 @@ const TURNED_AWAY: ReadonlySet<ModelErrorKind> = new Set([
 const NOT_BEGUN: ReadonlySet<FailureReason | undefined> = new Set(["loading", "overloaded"]);
 
 /**
- * Whether a failed attempt is billed. A refusal is not, whatever its status: no model has worked on it, and providers take nothing for
- * their own errors (5xx) either. But whoever ends a request that was sent, or waits for it in vain, pays for what the model had done by then,
- * and for a call of a tool that the model has written and the server could not read.
+ * Whether a failed attempt is billed. Refusals are not, whatever their status: no model has worked, and providers do
+ * not charge for their own errors (5xx). But a sent request that is cancelled, or times out, costs the model's work so
+ * far, and so does a tool call that the model wrote and the server could not parse.
  */
 export function isPaidFailure(
   failure: Pick<ModelError, "kind" | "status"> & Partial<Pick<ModelError, "reason" | "windowSource">>,
@@ -116,7 +116,7 @@ export function isPaidFailure(
   }
 }
 
-/** Of a failure for no known reason. */
+/** The kind of a failure without a known reason. */
 function kindOf(status: number | undefined, text: RefusalText): ModelErrorKind {
   if (status === undefined) return kindInStream(text);
   if (status >= 300 && status < 400 && status !== 304) return "redirected";
@@ -143,18 +143,18 @@ function refusalText(error: APIError, body: Partial<z.infer<typeof errorBody>>):
   };
 }
 
-/** OpenRouter puts the status into the code, others into fields of their own. */
+/** OpenRouter puts the status into the code, others into separate fields. */
 function statusIn(...codes: readonly (string | null | undefined)[]): number | undefined {
   const status = codes.find((code) => /^[45]\d\d$/.test(code ?? ""));
   return status === undefined ? undefined : Number(status);
 }
 
-/** A protocol's word, such as a code or a field's name, which may be shown and kept; "": the text is none. */
+/** A protocol word, such as a code or a field's name, which may be shown and stored; "": not one word. */
 export function plainWord(text: string): string {
   return /^[\w.[\]/-]{1,60}$/.test(text) ? text : "";
 }
 
-/** What a server has said in short, without its sentences: these may repeat what people wrote. */
+/** A server's message in short, without sentences, which may repeat people's words. */
 function briefOf(status: number | undefined, { code, type }: RefusalText, param: string): string {
   // Many servers repeat the status as the code.
   const words = [type, code].map(plainWord).filter((word) => word !== "" && word !== String(status));
@@ -163,7 +163,7 @@ function briefOf(status: number | undefined, { code, type }: RefusalText, param:
   return [...new Set(facts)].filter((fact) => fact !== "").join(", ");
 }
 
-/** `Connection error.` says nothing; the cause has the address and the reason. */
+/** The cause of `Connection error.`, which has the address and the reason. */
 function connectionMessage(error: unknown): string {
   const parts: string[] = [];
   let current = error;

@@ -2,22 +2,22 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { agentFor, ProxyError, throughProxy } from "../../network/use-proxies.ts";
 
-/** Options of a request, with who wants to know when the whole of it was handed to its connection. */
+/** Options of a request with a listener for the end of its sending. */
 interface SentInit extends RequestInit {
   readonly onSent?: () => void;
 }
 
-/** Options that have a request say when the whole of it was handed to its connection. */
+/** Options that report when the whole request was handed to its connection. */
 export function whenSent(onSent: () => void): object {
   return { onSent } satisfies SentInit;
 }
 
-/** The streams of responses without a body of their own. */
+/** Streams by response; these responses have no body of their own. */
 const streams = new WeakMap<Response, IncomingMessage>();
 
 /**
- * `fetch` of a text over Node's own client: undici took half a millisecond more of processor time for each
- * request, mostly for its web streams. The global `fetch` does the rest (other bodies). Neither follows a redirect.
+ * `fetch` of a text over Node's own client: undici took half a millisecond more of processor time for each request,
+ * mostly for its web streams. Other bodies use the global `fetch`. Neither follows a redirect.
  * @returns a response whose body is read with {@link streamOf}
  */
 export const nodeFetch: typeof fetch = async (input, init) => {
@@ -39,15 +39,18 @@ export function streamOf(response: Response): AsyncIterable<Uint8Array> {
   return streams.get(response) ?? response.body ?? noBytes();
 }
 
-/** How the bytes of {@link streamOf} are packed, as the server says; "": they are not. The global `fetch` has unpacked its own. */
+/**
+ * The compression of the bytes of {@link streamOf}, by the server's header; "": none. The global `fetch` has
+ * decompressed its own.
+ */
 export function packingOf(response: Response): string {
   return streams.has(response) ? (response.headers.get("content-encoding") ?? "") : "";
 }
 
-/** Milliseconds that a server has to close a stream that is no longer needed. */
+/** Time for a server to close a stream that is no longer needed, ms. */
 const DRAIN_WITHIN_MS = 2000;
 
-/** Reads a stream to its end, so that its connection can be used again. */
+/** Reads a stream to its end, so that its connection can be reused. */
 export function drain(response: Response): void {
   const incoming = streams.get(response);
   if (incoming === undefined || incoming.closed) return;
@@ -73,7 +76,7 @@ async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   let response: IncomingMessage | undefined;
   request.on("response", (incoming) => {
     response = incoming;
-    // Over plain HTTP a proxy answers in the place of the server.
+    // Over plain HTTP a proxy answers in the server's place.
     if (url.protocol === "http:" && incoming.statusCode === 407) {
       const refusal = throughProxy(new Error("Proxy Authentication Required (407)"), url);
       if (refusal instanceof ProxyError) {
@@ -82,11 +85,11 @@ async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
         return;
       }
     }
-    // A reader gets the error from its read. The signal may end a request that has no reader.
+    // A reader gets the error from its read. The signal may end a request without a reader.
     incoming.on("error", () => undefined);
     resolve(incoming);
   });
-  // Also if a reused idle connection closes: it is unknown what the server has seen of the request.
+  // Also if a reused idle connection closes: how much the server has received is unknown.
   request.on("error", (error) => reject(throughProxy(error, url)));
   // Not an option of the request: after a whole response, Node would fail a connection without listeners.
   const onAbort = (): void => {
@@ -100,5 +103,5 @@ async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
 }
 
 async function* noBytes(): AsyncGenerator<Uint8Array> {
-  // There are none.
+  // Empty.
 }

@@ -4,32 +4,32 @@ import type { PostOptions } from "../wire.ts";
 
 export interface ClientOptions {
   readonly baseUrl: string;
-  /** Undefined: the server wants none. */
+  /** Undefined: the server needs none. */
   readonly apiKey: string | undefined;
-  /** Sent with each request, over those of the client. */
+  /** Sent with each request; they override the client's. */
   readonly headers: Readonly<Record<string, string>>;
   /** ms, for a whole request. */
   readonly timeoutMs: number;
 }
 
-/** The official client of an OpenAI-compatible server: it retries nothing, logs nothing, and reads bodies by `chatFetch`. */
+/** The official client of an OpenAI-compatible server: it neither retries nor logs, and reads bodies by `chatFetch`. */
 export function openAiClient({ baseUrl, apiKey, headers, timeoutMs }: ClientOptions): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
-    // The client insists on a key; servers without one ignore it.
+    // The client requires a key; servers without one ignore it.
     apiKey: apiKey ?? "none",
     organization: null,
     project: null,
     maxRetries: 0,
     timeout: timeoutMs,
     logLevel: "off",
-    // The client reads headers from the environment too: the key goes over those.
+    // The client also reads headers from the environment: the key overrides them.
     defaultHeaders: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
     fetch: chatFetch,
   });
 }
 
-/** Sends JSON as a text: the client's encoder would go over an object several times. */
+/** Sends JSON as a text: the client's encoder would traverse an object several times. */
 export function postTo(
   client: OpenAI,
   path: string,

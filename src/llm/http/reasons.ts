@@ -1,17 +1,17 @@
 import type { FailureReason, ModelErrorKind } from "../model.ts";
 
 /**
- * What happens then. `retry`: the same request once more. `correct`: another form of the request. `shrink`: a smaller one.
- * `other_model`: a fallback at once, if there is one. `tell_operator`: nothing but the configuration or the account helps; a
- * fallback is asked at once here, too.
+ * The reaction to a failure. `retry`: the same request once more. `correct`: another form of the request. `shrink`: a
+ * smaller one. `other_model`: a fallback at once, if there is one. `tell_operator`: only a change of the configuration
+ * or the account helps; a fallback is asked at once here, too.
  */
 export type Consequence = "retry" | "correct" | "shrink" | "other_model" | "tell_operator";
 
-/** What a server says of a failure. */
+/** A server's description of a failure. */
 export interface ServerSays {
   /** Undefined: an error inside of a stream. */
   readonly status: number | undefined;
-  /** Its code, its type, and codes inside of it. */
+  /** Its code, its type, and nested codes. */
   readonly codes: readonly string[];
   /** Its sentences. */
   readonly message: string;
@@ -24,33 +24,33 @@ export interface Verdict {
 }
 
 interface Row extends Verdict {
-  /** Statuses with which alone the words count, 0 for an error inside of a stream; undefined: all. */
+  /** Statuses for which the words count, 0 for an error inside of a stream; undefined: all. */
   readonly statuses?: readonly number[];
-  /** Statuses that say it without words. */
+  /** Statuses that suffice without words. */
   readonly always?: readonly number[];
-  /** Codes and types that say it. */
+  /** Codes and types that suffice. */
   readonly codes?: RegExp;
   readonly words?: RegExp;
-  /** Words with which the others do not count. */
+  /** Words that exclude the row. */
   readonly unless?: RegExp;
 }
 
-/** Characters of the sentences that are read: a server's own words come first, and the request's text may follow. */
+/** Length of the message that is read, in characters: the server's own words come first, and the request's text may follow. */
 const MAX_READ = 600;
 
-/** Statuses with which a server turns a request away, or says that it cannot do what is asked. */
+/** Statuses of refusals, and of servers that cannot do the request. */
 const REFUSALS = [400, 403, 404, 405, 409, 410, 422, 429, 500, 501, 503, 0];
 
 /**
- * Words of size. A refusal that holds them may be one of the request's size in an unknown wording, so the rows that name other reasons do
- * not apply: the search for the window needs `reason` to be undefined.
+ * Words of size. A refusal with them may be about the request's size in an unknown wording, so rows with other reasons
+ * are skipped: the search for the window needs `reason` to be undefined.
  */
 const OF_SIZE =
   /\d{3,8} ?(?:input |prompt |total )?tokens?\b|(?:context|input|prompt|sequence) (?:length|window|size|limit)|too (?:long|large|many tokens)|token (?:count|limit)/i;
 
 /**
- * Of the rows, the first that fits holds. Codes and wordings as quoted in the documentation of the providers and in the issues of
- * their clients that the test of this table names, read in November 2026; none was tried on a live server.
+ * The first matching row counts. Codes and wordings are quoted from the providers' documentation and the issues of
+ * their clients that this table's test names, read in November 2026; none was tried on a live server.
  */
 const BEFORE_WINDOW: readonly Row[] = [
   {
@@ -68,7 +68,7 @@ const BEFORE_WINDOW: readonly Row[] = [
     kind: "rate_limited",
     effect: "retry",
     statuses: [429, 0],
-    // Gemini says the words of a spent quota of each minute's limit, too; "limit: 0" is a quota that the account does not have.
+    // Gemini uses a spent quota's words for limits per minute, too; "limit: 0" is a quota that the account lacks.
     words: /exceeded your current quota.{0,380}(?:retry in \d|rate-limits)/is,
     unless: /limit: 0\b/,
   },
@@ -213,9 +213,9 @@ const BEHIND_WINDOW: readonly Row[] = [
 const WINDOW: Verdict = { reason: "window", kind: "context_length", effect: "shrink" };
 
 /**
- * Why a server has not answered, and what happens then. Pure.
+ * The reason for a server's failure, and the reaction to it. Pure.
  * @param isTooLarge its words are those of a request over the model's window
- * @returns undefined: nobody knows the reason
+ * @returns undefined: unknown
  */
 export function reasonOf(says: ServerSays, isTooLarge: boolean): Verdict | undefined {
   return rowOf(BEFORE_WINDOW, says) ?? (isTooLarge ? WINDOW : rowOf(BEHIND_WINDOW, says));

@@ -1,7 +1,7 @@
 /**
- * How long the server asks us to wait: `retry-after-ms` (OpenAI's), else `retry-after` in seconds or as an HTTP
- * date (RFC 9110 §10.2.3).
- * @returns milliseconds, at least 0; undefined if it does not ask
+ * The wait that the server requests: `retry-after-ms` (OpenAI's), else `retry-after` in seconds or as an HTTP date (RFC
+ * 9110 §10.2.3).
+ * @returns milliseconds, at least 0; undefined: none
  */
 export function retryAfterMs(headers: Headers | undefined, now: Date): number | undefined {
   const milliseconds = positive(headers?.get("retry-after-ms"));

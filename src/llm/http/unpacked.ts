@@ -11,9 +11,9 @@ import {
   type InflateRaw,
 } from "node:zlib";
 
-/** Gzip's first byte, with which no text begins. */
+/** Gzip's first byte, which begins no text. */
 const GZIP = 0x1f;
-/** What is unpacked so far comes out with each piece; an end that was cut off is the reader's to judge. */
+/** Each piece yields its content at once; the reader checks for a truncated end. */
 const AT_ONCE = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI_AT_ONCE = {
   flush: constants.BROTLI_OPERATION_FLUSH,
@@ -21,8 +21,8 @@ const BROTLI_AT_ONCE = {
 };
 
 /**
- * The bytes of a body as the server meant them. Weir asks for no packing, but proxies pack all the same, and some do not say
- * so, or say so of what they have unpacked.
+ * A body's decompressed bytes. Weir asks for no compression, but proxies compress nevertheless, and some omit the
+ * header, or keep it after decompressing.
  * @param packing the body's `Content-Encoding`; "": none
  */
 export async function unpacked(
@@ -41,7 +41,7 @@ export async function unpacked(
   return unpacker;
 }
 
-/** What an iterator gives, with the first of it, which was looked at. A generator would take a tenth of the time of a whole stream. */
+/** An iterator with its inspected first item put back. A generator would take a tenth of the time of a whole stream. */
 class Begun implements AsyncIterableIterator<Uint8Array> {
   #first: IteratorResult<Uint8Array> | undefined;
   readonly #source: AsyncIterator<Uint8Array>;
@@ -74,6 +74,6 @@ function unpackerOf(
   if (firstByte === GZIP) return createGunzip(AT_ONCE);
   if (packing === "br") return createBrotliDecompress(BROTLI_AT_ONCE);
   if (packing !== "deflate") return undefined;
-  // RFC 9110 means zlib's format (8 in the low bits of its first byte); some servers send the bare one.
+  // By RFC 9110 it is zlib's format (8 in the low bits of its first byte); some servers send the raw one.
   return (firstByte & 0x0f) === 8 ? createInflate(AT_ONCE) : createInflateRaw(AT_ONCE);
 }

@@ -8,9 +8,7 @@ export interface ModelTimeouts {
   readonly totalMs: number;
 }
 
-/**
- * After its last piece an answer is complete. Only the usage may follow, which is not worth a longer wait.
- */
+/** After its last piece an answer is complete; only the usage may follow, which is worth only a short wait. */
 const FINISH_GRACE_MS = 2000;
 
 /**
@@ -40,12 +38,12 @@ export class Watchdog implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Why the watchdog ended the request; undefined if it did not. */
+  /** Why the watchdog ended the request; undefined: it did not. */
   get verdict(): string | undefined {
     return this.#verdict;
   }
 
-  /** The server sent a piece of the answer. */
+  /** A piece of the answer has arrived. */
   progress(): void {
     if (this.#isFlowing) {
       this.#silence.refresh();
@@ -55,7 +53,7 @@ export class Watchdog implements Disposable {
     this.#rearm(this.#timeouts.idleMs, `silent for ${this.#timeouts.idleMs} ms in mid-stream`);
   }
 
-  /** The server sent the end of the answer. */
+  /** The end of the answer has arrived. */
   finishing(): void {
     const graceMs = Math.min(FINISH_GRACE_MS, this.#timeouts.idleMs);
     this.#rearm(graceMs, `did not close the stream within ${graceMs} ms`);

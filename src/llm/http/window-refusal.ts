@@ -1,6 +1,6 @@
 /** A server's refusal of a request that is larger than the model's window, parsed from its message. */
 export interface WindowRefusal {
-  /** Tokens; undefined if the server does not tell. */
+  /** Tokens; undefined: not stated. */
   readonly window: number | undefined;
 }
 
@@ -13,13 +13,13 @@ export interface RefusalText {
   readonly contextSize: number | undefined;
 }
 
-/** Characters of a message that are read. The wording comes first; the request's own text may follow. */
+/** Length of a message that is read, in characters. The wording comes first; the request's own text may follow. */
 const MAX_READ = 2000;
 
 /**
- * Wordings, with the window if they state it, as quoted in the documentation and the issues of the servers
- * named here. None was tried on a live server: a refusal in other words is found by the size of what it refuses
- * (`window-search.ts`), which takes one request more.
+ * Wordings, with the window if they state it, as quoted in the documentation and the issues of the servers named here.
+ * None was tried on a live server: a refusal in other words is recognised by the request's size (`window-search.ts`),
+ * which takes one more request.
  */
 const WORDINGS: readonly RegExp[] = [
   // OpenAI, vLLM, DeepSeek, OpenRouter ("This endpoint's …"), Azure
@@ -38,7 +38,7 @@ const WORDINGS: readonly RegExp[] = [
   /context size has been exceeded/i,
   // Docker's model runner
   /but the configured context size is (?<window>[\d,]+)/i,
-  // Ollama; the second tells by how much, which is no window
+  // Ollama; the second form states the excess, which is no window
   /(?:input|prompt)(?: length)? (?:is too long|exceeds).{0,80}context length/i,
   /prompt too long; exceeded (?:max )?context length/i,
   // Copilot
@@ -87,9 +87,9 @@ const CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param sent the texts of the request: words that stand in them the server may only repeat, so they are no proof. Whether such a refusal
- * is about size all the same, smaller requests show
- * @returns undefined if the refusal is not known to be about size
+ * @param sent the texts of the request: the server may only repeat words that occur in them, so these prove nothing.
+ *   Smaller requests then show whether the refusal is about size
+ * @returns undefined: not known to be about size
  */
 export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
   const message = text.message.slice(0, MAX_READ);
@@ -112,9 +112,9 @@ function numberOf(digits: string): number {
 }
 
 /**
- * The window that a refusal in unknown words tells: it names the tokens of the request, and a smaller number of tokens.
- * @param isSize could a request like the refused one have so many tokens?
- * @returns undefined if its numbers tell nothing
+ * The window in a refusal of unknown wording: it states the request's tokens, and a smaller number of tokens.
+ * @param isSize whether a request like the refused one may have this many tokens
+ * @returns undefined: its numbers do not fit
  */
 export function windowBeside(message: string, isSize: (tokens: number) => boolean): number | undefined {
   const read = message.slice(0, MAX_READ);

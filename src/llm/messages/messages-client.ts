@@ -4,18 +4,18 @@ import type { ChatServer } from "../chat/chat-request.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import type { PostOptions, Wire } from "../wire.ts";
 
-/** Sends requests to Messages. The server's address may end in `/v1`, as those of other servers do. */
+/** Sends requests to Messages. The server's address may end in `/v1`, like other servers'. */
 export function openMessagesClient({ baseUrl, apiKey, headers = {}, timeouts }: ChatServer): Wire["post"] {
   const client = new Anthropic({
     baseURL: baseUrl.replace(/\/v1$/, ""),
-    // Without one the client would look for it in the environment, and in the home of whoever runs Weir.
+    // Without one, the client would search the environment and the user's home directory.
     apiKey: apiKey ?? "none",
     maxRetries: 0,
     // Later than the watchdog, which ends the request.
     timeout: timeouts.totalMs + 60_000,
     logLevel: "off",
     openTelemetry: { traces: false, propagation: false },
-    // The client reads headers from the environment too: the key goes over those.
+    // The client also reads headers from the environment: the key overrides them.
     defaultHeaders: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
     fetch: chatFetch,
   });
@@ -35,7 +35,7 @@ export function openMessagesClient({ baseUrl, apiKey, headers = {}, timeouts }: 
   };
 }
 
-/** A refusal in the form that all wires have: what it means is decided in one place. */
+/** A refusal in the common form of all wires, which is classified in one place. */
 function asCommon(error: unknown): unknown {
   if (!(error instanceof AnthropicError) || error instanceof APIConnectionError) return error;
   const body: unknown = error.error;

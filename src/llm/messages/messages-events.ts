@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { WireReader } from "../wire.ts";
 
-/** The events of a streamed answer of Messages, as loosely as servers may write them. Names and fields: the types of `@anthropic-ai/sdk` 1.14. */
+/** The events of a streamed answer of Messages, read loosely. Names and fields: the types of `@anthropic-ai/sdk` 1.14. */
 const text = z.string().nullish().catch(undefined);
 const count = z.number().nullish().catch(undefined);
 const usage = z
@@ -85,10 +85,10 @@ export class MessagesReader implements WireReader {
     }
   }
 
-  /** Of a server that sends no signature, nothing can be sent back. */
+  /** Without a signature from the server, thoughts cannot be sent back. */
   thoughts(): readonly object[] {
     const all = [...this.#thinking].toSorted(([a], [b]) => a - b);
-    // They go back in front of the answer: behind a text or a call they would stand elsewhere, which the API refuses.
+    // They are sent back before the answer: the API refuses thoughts that were after a text or a call.
     if (all.some(([place], index) => place !== index)) return [];
     return all.map(([, one]) => one).filter(({ signature, data }) => (signature ?? data ?? "") !== "");
   }
@@ -138,7 +138,7 @@ export class MessagesReader implements WireReader {
     }
   }
 
-  /** An answer that was not streamed. */
+  /** An unstreamed answer. */
   #whole(whole: z.infer<typeof message>): unknown {
     this.#count(whole.usage);
     const blocks = whole.content ?? [];
@@ -168,7 +168,7 @@ export class MessagesReader implements WireReader {
     };
   }
 
-  /** The latest count of each kind stands. */
+  /** The latest count of each kind counts. */
   #count(told: z.infer<typeof usage>): void {
     const counts = Object.entries(told ?? {}).filter(
       (entry): entry is [string, number] => typeof entry[1] === "number",
@@ -176,7 +176,7 @@ export class MessagesReader implements WireReader {
     this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
   }
 
-  /** The API counts what was read from a cache and written to one apart from the rest of the input. */
+  /** The API counts tokens read from a cache and written to one apart from the other input. */
   #told(): unknown {
     const {
       input_tokens: plain,

@@ -16,9 +16,9 @@ import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
 
 /**
- * The body of a streamed request to Messages (Anthropic's API reference, and the types of `@anthropic-ai/sdk` 1.14, read in November 2026).
- * The system's text is a field of its own; users and assistants take turns, beginning with a user; results of tools are a user's, before
- * what is said; an empty text is refused.
+ * The body of a streamed request to Messages (Anthropic's API reference, and the types of `@anthropic-ai/sdk` 1.14,
+ * read in November 2026). The system's text is a separate field; users and assistants alternate, beginning with a user;
+ * tool results are in a user's message, before its text; empty texts are refused.
  */
 export function messagesBody(
   request: ModelRequest,
@@ -53,7 +53,7 @@ export function messagesBody(
   };
 }
 
-/** Stands where the API wants somebody to have said something. */
+/** Fills in for a required message without text. */
 const NOTHING_SAID: TextBlockParam = { type: "text", text: "…" };
 
 function inTurns(
@@ -70,14 +70,14 @@ function inTurns(
     else turns.push({ role: side, content: [...own] });
   }
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", content: [NOTHING_SAID] });
-  // What ends with an assistant's text would be taken for the beginning of the answer.
+  // A final assistant's text would be taken for the beginning of the answer.
   if (turns.at(-1)?.role === "assistant") turns.push({ role: "user", content: [NOTHING_SAID] });
   return turns;
 }
 
 /**
  * @param ends where its text is split into parts
- * @param fields of a part that is marked
+ * @param fields of a marked part
  */
 function blocksOf(
   message: ModelMessage,
@@ -126,7 +126,7 @@ function textOf({ text, isMarked }: MarkedPart, fields: object): TextBlockParam[
 
 const IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 
-/** Of a type that the API does not take, the text beside it tells. */
+/** A picture of a type that the API does not take is only mentioned in the text. */
 function pictureOf({ type, base64 }: ModelImage): ImageBlockParam[] {
   const known = IMAGE_TYPES.find((one) => one === type);
   if (known === undefined) return [];
@@ -136,11 +136,11 @@ function pictureOf({ type, base64 }: ModelImage): ImageBlockParam[] {
 /** The ids of a request's calls, by the call and by the message of its result. */
 type CallIds = ReadonlyMap<object, string>;
 
-/** The API takes each id once in a request; other servers number their calls anew in each answer. */
+/** The API takes each id once in a request; other servers restart their numbering in each answer. */
 function uniqueIds(messages: readonly ModelMessage[]): CallIds {
   const ids = new Map<object, string>();
   const used = new Set<string>();
-  /** Of the calls before here, by their own ids: a result belongs to the last one. */
+  /** The latest calls by their own ids: a result belongs to the last one. */
   const latest = new Map<string, string>();
   for (const message of messages) {
     if (message.role === "tool") ids.set(message, latest.get(message.callId) ?? idOf(message.callId));
@@ -157,7 +157,7 @@ function uniqueIds(messages: readonly ModelMessage[]): CallIds {
   return ids;
 }
 
-/** The API takes letters, digits, `_` and `-`; other servers' ids have more. */
+/** The API takes letters, digits, `_` and `-`; other servers' ids may contain more. */
 function idOf(id: string): string {
   return id.replaceAll(/[^\w-]/g, "_");
 }

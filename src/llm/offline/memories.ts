@@ -12,8 +12,8 @@ export interface MemoryItem {
 }
 
 /**
- * Signs of sentences worth keeping, each with its memory type; earlier signs count more. People speak of
- * themselves: "must be" and "have to" about anything else are guesses and descriptions.
+ * Signs of sentences worth keeping, each with its memory type; earlier signs count more. People speak about themselves:
+ * "must be" and "have to" about anything else are guesses and descriptions.
  */
 const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[] = [
   [
@@ -35,15 +35,15 @@ const SIGNALS: readonly (readonly [type: MemoryItem["type"], pattern: RegExp])[]
   ],
 ];
 
-/** Terms beside the signal: a sentence with fewer says nothing to look for. */
+/** Terms besides the signal: a sentence with fewer has nothing to search for. */
 const MIN_TERMS = 1;
 const MAX_ITEMS = 5;
 /** UTF-16 units. A longer sentence is a pasted text. */
 const MAX_SENTENCE = 350;
 
 /**
- * Sentences of a transcript worth keeping: decisions, promises, preferences, who people are, tasks. Word for
- * word; without the agent's own lines, which only quote. Deterministic.
+ * Sentences of a transcript worth keeping: decisions, promises, preferences, who people are, tasks. Word for word;
+ * without the agent's own lines, which only quote. Deterministic.
  */
 export function findMemories(
   lines: readonly NumberedLine[],

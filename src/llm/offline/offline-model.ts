@@ -38,11 +38,10 @@ const SEARCH_TOOL = "search_history";
 const SAVE_TOOL = "memory_save";
 
 /**
- * The model if none is set up, so that everything can be tried without a key. It is no language model and
- * says so. It quotes the sentences that share the rarest words with the question, and summarises by
- * extraction (`task: "summarise"`). It is deterministic. It calls `search_history` at most once a turn, if
- * nothing in view fits well, and `memory_save` at most once a summary. Token usage is unknown: there are no
- * tokens.
+ * The model if none is set up, so that everything can be tried without a key. It is no language model and says so. It
+ * quotes the sentences that share the rarest words with the question, and summarises by extraction (`task:
+ * "summarise"`). It is deterministic. It calls `search_history` at most once a turn, if nothing in view fits well, and
+ * `memory_save` at most once a summary. Token usage is unknown: there are no tokens.
  */
 export function createOfflineModel(): Model {
   return {
@@ -165,7 +164,7 @@ async function summarise(request: ModelRequest): Promise<Reply> {
   const save = saveCall(request);
   if (save !== undefined) return { text: "", calls: [save] };
   const { messages } = request;
-  // A little below the limit: texts that look like heads are escaped afterwards and get longer.
+  // A little below the limit: texts that look like heads are escaped afterwards, which lengthens them.
   const maxTokens = Math.floor(Math.min(request.maxOutputTokens, request.textLimit ?? Infinity) * 0.95);
   const lines = spokenLines(messages);
   const length = lines.reduce(

@@ -4,7 +4,7 @@ import { KnownWindows, NO_LESSONS } from "../catalog/known-windows.ts";
 import type { ModelSource } from "../models.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline-model.ts";
 
-/** The built-in offline model where a server's would be. */
+/** The built-in offline model in place of a server. */
 export class OfflineModels extends KnownWindows implements ModelSource {
   readonly model = createOfflineModel();
   readonly isOffline = true;

@@ -1,19 +1,19 @@
 import type { ModelMessage } from "../../core/context.ts";
 
-/** Begins a line of Weir's own; no line that people typed begins so. */
+/** The beginning of Weir's own lines; no line that people typed begins like this. */
 export const OWN_WORD = "[System:";
-/** Begins a summary. */
+/** The beginning of a summary. */
 const SUMMARY_WORD = "[Compaction Summary]:";
-/** Begins what is true just now: it is all of the rest of its message. */
+/** The beginning of the dynamic part, which fills the rest of its message. */
 const NOW = "[System: what is true just now";
-/** The head of what a person said. */
+/** The head of a person's line. */
 const HEAD = /^\[(?:(?:\d{4}-\d\d-\d\d )?\d\d:\d\d|\+?)\] /;
-/** A line of a transcript; all that follow one another are one text. */
+/** A line of a transcript; consecutive ones are one text. */
 const NUMBERED = /^\d{1,7}\. \[(?:(?:\d{4}-\d\d-\d\d )?\d\d:\d\d|\+?)\] /;
 
 /**
- * A request taken apart again into what it was put together of: in a user's message each line that a person said, each summary,
- * note and task stands alone. What people typed has no line that begins so. A picture goes with the line before it.
+ * A request split into its original pieces: in a user's message, each person's line, summary, note and task stands
+ * alone. No line that people typed begins like these. A picture stays with the line before it.
  */
 export function piecesOf(messages: readonly ModelMessage[]): ModelMessage[] {
   return messages.flatMap((message) => (message.role === "user" ? linesOf(message) : message));
@@ -31,7 +31,7 @@ function linesOf(message: ModelMessage & { role: "user" }): ModelMessage[] {
   });
 }
 
-/** The text of a user's message, taken apart. */
+/** The pieces of a user's message. */
 export function textPieces(text: string): string[] {
   const pieces: string[][] = [];
   for (const line of text.split("\n")) {
@@ -42,7 +42,7 @@ export function textPieces(text: string): string[] {
   return pieces.map((lines) => lines.join("\n"));
 }
 
-/** @param open the first line of the piece that goes on unless this line begins another */
+/** @param open the first line of the piece that continues unless this line begins another */
 function begins(line: string, open: string): boolean {
   if (open.startsWith(NOW)) return false;
   if (NUMBERED.test(line)) return !NUMBERED.test(open);

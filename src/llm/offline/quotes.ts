@@ -10,7 +10,7 @@ const MAX_QUESTIONS = 3;
 /** Characters. */
 const MAX_QUOTE = 500;
 
-/** A sentence that somebody said, and how well it fits. */
+/** A sentence with its author, and how well it fits. */
 export interface Quote extends SpokenLine {
   readonly score: number;
   readonly coverage: number;
@@ -45,7 +45,7 @@ export function findQuotes(
   return [...best.values()].toSorted((a, b) => b.score - a.score).slice(0, limit);
 }
 
-/** Is a quote good enough to answer without a search? */
+/** Whether a quote is good enough to answer without a search. */
 export function isGood(quote: Quote | undefined): boolean {
   return quote !== undefined && quote.coverage >= GOOD_COVERAGE;
 }

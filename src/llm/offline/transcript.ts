@@ -11,9 +11,9 @@ const LINE =
   /^\s*(?:[-*•>]\s+)?\[(?<time>\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)\] (?<author>[^\n:]{1,80}): (?<text>.*)$/;
 /** What such a line says where Weir itself says it after the colon: what is due, and its text. */
 const DUE_WORK = /^(?<title>[^\]\n]*)\] (?<text>.*)$/;
-/** The author of such lines; no person is shown with this name. */
+/** The author of such lines; people's names never look like this. */
 export const DUE_WORK_AUTHOR = "[Weir]";
-/** The number before such a line, once its head is written out. */
+/** The number before such a line, once its head is complete. */
 const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 /** Before the first colon of `NAME called tool({"a": 1})` and of `tool returned: text`. */
 const TOOL_WORD = / called \S+\(| returned$/;
@@ -22,13 +22,13 @@ const TOOL_LINE = /^\[[^\]]*\] (?:.{1,80} called \S+\(|.{1,80} returned: )/s;
 const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?=\s))?\s*/;
 /** The prefix of a line in one of the offline model's own summaries; each merge adds one more. */
 const MERGED = /^(?:summary: )+/;
-/** The escape before a line's head in a summary: a model's text must not pass for what people said. */
+/** The escape before a line's head in a summary: a model's text must not pass for people's words. */
 const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
 /** The head of an extract. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** After the agent's name in a summariser's transcript. */
 const AGENT_MARK = / \[agent\]$/;
-/** The offline model's sentences about itself, which nobody wants to read in a summary. */
+/** The offline model's sentences about itself, which do not belong in a summary. */
 export const OWN_SENTENCES = {
   quoting: "I am not a language model, so I quote what was said before:",
   nothing: "I found nothing about that in what I can see.",
@@ -41,7 +41,7 @@ export interface NumberedLine extends SpokenLine {
   readonly number: number;
 }
 
-/** What the offline model sees in a request. */
+/** The offline model's view of a request. */
 export interface Transcript {
   /** The messages to answer, oldest first. */
   readonly questions: readonly SpokenLine[];
@@ -52,8 +52,8 @@ export interface Transcript {
 }
 
 /**
- * Reads a request. Its order is system, summaries, history, the messages to answer, the dynamic part, this turn's calls and
- * results. The dynamic part says how many messages are to be answered.
+ * Reads a request. Its order is system, summaries, history, the messages to answer, the dynamic part, this turn's calls
+ * and results. The dynamic part has the number of messages to answer.
  */
 export function readTranscript(request: readonly ModelMessage[]): Transcript {
   const messages = withDatedHeads(request);
@@ -73,8 +73,8 @@ export function readTranscript(request: readonly ModelMessage[]): Transcript {
 }
 
 /**
- * All lines of people in a request for a summary: a transcript, with or without numbers, or summaries to
- * merge. Without the agent's lines, which quote others, and without tool results, which were said elsewhere.
+ * All lines of people in a request for a summary: a transcript, with or without numbers, or summaries to merge. Without
+ * the agent's lines, which quote others, and without tool results, which are in the log elsewhere.
  */
 export function spokenLines(request: readonly ModelMessage[]): SpokenLine[] {
   const messages = withDatedHeads(request);
@@ -101,7 +101,7 @@ function saidByOthers(lines: readonly SpokenLine[], messages: readonly ModelMess
   });
 }
 
-/** The agent's own names in a transcript, as far as its prompts say. */
+/** The agent's own names in a transcript, if its prompts state them. */
 export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<string> {
   const prompts = messages.filter(({ role }) => role === "system").map(({ text }) => text);
   const named = prompts.flatMap((text) => [...text.matchAll(AGENT_NAME)]);
@@ -111,7 +111,7 @@ export function agentNames(messages: readonly ModelMessage[]): ReadonlySet<strin
 const AGENT_NAME =
   /\bYou are ([^.,\n]{1,80})[.,]|\bsummary of a chat\. ([^\n]{1,80}?) takes part in that chat\b/g;
 
-/** The pieces of a request. A head says only what the line before it does not: here each says all. */
+/** The pieces of a request with complete heads: the original heads leave out what the line before has. */
 function withDatedHeads(request: readonly ModelMessage[]): ModelMessage[] {
   const heads = new HeadReader();
   return piecesOf(request).map((message) => {
@@ -129,7 +129,7 @@ export function numberedLines(messages: readonly ModelMessage[]): NumberedLine[]
   });
 }
 
-/** A line without a number belongs to the line before it: somebody may have typed it to look like a head. */
+/** A line without a number belongs to the line before it: a person may have typed it to look like a head. */
 function parseNumbered(text: string): NumberedLine[] {
   return joinLines(text, (raw) => {
     const number = NUMBERED.exec(raw)?.groups?.["number"];
@@ -146,7 +146,7 @@ function parseNumbered(text: string): NumberedLine[] {
   });
 }
 
-/** How many messages wait, by the dynamic part; without one, only the last message is sure to want an answer. */
+/** The number of waiting messages, by the dynamic part; without one, only the last message is sure to need an answer. */
 function dueCount(messages: readonly ModelMessage[]): number {
   const dynamic = messages.findLast(({ role, text }) => role === "user" && text.startsWith(OWN_WORD))?.text;
   return Number(DUE.exec(dynamic ?? "")?.[1] ?? 1);
@@ -162,7 +162,7 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
         : parseLines(message.text.startsWith(OWN_WORD) ? withDatedLines(message.text) : message.text);
     case "tool":
       return parseLines(withDatedLines(message.text));
-    // Nobody here said the instructions, and the assistant only quoted.
+    // The instructions are nobody's words, and the assistant only quoted.
     case "system":
     case "assistant":
       return [];
@@ -171,7 +171,7 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
   }
 }
 
-/** Lines that were recalled or found follow one another in one text: a head says only what the line before it does not. */
+/** Completes the heads of recalled or found lines in one text, which leave out what the line before has. */
 function withDatedLines(text: string): string {
   const heads = new HeadReader();
   return text
@@ -180,11 +180,11 @@ function withDatedLines(text: string): string {
     .join("\n");
 }
 
-/** Each line of a summary stands alone; a line without a head has no known author. */
+/** Each line of a summary is separate; a line without a head has no known author. */
 function summaryLines(text: string): SpokenLine[] {
   return text.split("\n").flatMap((raw) => {
     const plain = raw.replace(MERGED, "");
-    // An older merge made one line of a whole summary.
+    // An older merge joined a whole summary into one line.
     const pieces = plain === raw ? [raw.trim()] : plain.split(ESCAPED_HEAD).map((piece) => piece.trim());
     return pieces
       .map((piece) => (ESCAPED_HEAD.exec(piece)?.index === 0 ? piece.replace(ESCAPED_HEAD, "") : piece))
@@ -198,9 +198,7 @@ function linesOrText(text: string): SpokenLine[] {
   return lines.length > 0 || text.trim() === "" ? lines : [{ time: "", author: "", text }];
 }
 
-/**
- * Drops text before the first line in the known form; text after a line, if in no such form, belongs to it.
- */
+/** Drops text before the first line in the known form; later text without the form belongs to the line before it. */
 function parseLines(text: string): SpokenLine[] {
   return joinLines(text, parseLine);
 }

@@ -2,9 +2,7 @@ import { APIError } from "openai";
 import { z } from "zod";
 import type { WireReader } from "../wire.ts";
 
-/**
- * The events of a streamed answer of Responses, as loosely as servers may write them. Names and fields: the types of `openai` 7.55.
- */
+/** The events of a streamed answer of Responses, read loosely. Names and fields: the types of `openai` 7.55. */
 const text = z.string().nullish().catch(undefined);
 const count = z.number().nullish().catch(undefined);
 const part = z.looseObject({ type: text, text, refusal: text });
@@ -45,7 +43,7 @@ const eventSchema = z.looseObject({
 type Item = z.infer<typeof item>;
 type ResponseObject = z.infer<typeof response>;
 
-/** An answer's piece that holds no text: the model is at work. */
+/** An event without text that shows that the model is working. */
 const AT_WORK = { choices: [{ delta: { thinking: true } }] };
 
 /** Turns the events into chunks of Chat Completions. */
@@ -53,10 +51,10 @@ export class ResponsesReader implements WireReader {
   readonly #thoughts: object[] = [];
   /** Ids of the calls, by the place of their items. */
   readonly #calls = new Map<number, string>();
-  /** Calls whose arguments have come in pieces. */
+  /** Calls whose arguments arrived in pieces. */
   readonly #inPieces = new Set<number>();
   #hasText = false;
-  /** A second message of the answer begins: it is parted from the first. */
+  /** A second message of the answer needs a separator from the first. */
   #isParted = false;
 
   chunk(event: unknown): unknown {
@@ -84,7 +82,7 @@ export class ResponsesReader implements WireReader {
       case "response.cancelled":
         return this.#ended(data.response ?? {});
       default:
-        // Not streamed: the whole answer is one event.
+        // Unstreamed: the whole answer is one event.
         return type == null && data["object"] === "response" ? this.#ended(response.parse(event)) : undefined;
     }
   }
@@ -110,7 +108,7 @@ export class ResponsesReader implements WireReader {
   #done(place: number, one: Item): unknown {
     if (one.type === "reasoning" && typeof one.encrypted_content === "string") this.#thoughts.push(one);
     if (one.type !== "function_call" || this.#inPieces.has(place)) return undefined;
-    // The arguments came at once, or the whole call did.
+    // The arguments, or the whole call, arrived at once.
     const isNew = !this.#calls.has(place);
     this.#calls.set(place, one.call_id ?? "");
     this.#inPieces.add(place);
@@ -130,7 +128,7 @@ export class ResponsesReader implements WireReader {
     };
   }
 
-  /** What stands in the answer and was not streamed. */
+  /** The parts of the final answer that were not streamed. */
   #missed(output: readonly Item[]): object | null {
     for (const one of this.#thoughts.length > 0 ? [] : output)
       if (one.type === "reasoning" && typeof one.encrypted_content === "string") this.#thoughts.push(one);

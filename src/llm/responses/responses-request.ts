@@ -18,8 +18,9 @@ import type { ModelRequest } from "../model.ts";
 import { thoughtsBefore } from "../wire.ts";
 
 /**
- * The body of a streamed request to Responses (OpenAI's API reference, and the types of `openai` 7.55, read in November 2026). Nothing is
- * stored at the provider; what the model thinks before its calls comes back encrypted, and is sent again with them.
+ * The body of a streamed request to Responses (OpenAI's API reference, and the types of `openai` 7.55, read in November
+ * 2026). The provider stores nothing; the model's thoughts before its calls are returned encrypted, and are sent again
+ * with them.
  */
 export function responsesBody(
   request: ModelRequest,
@@ -32,7 +33,7 @@ export function responsesBody(
   const partsOf = (place: number): Parted => {
     return { ends: marks.ends.filter(({ message }) => message === place), fields: marks.ofPart };
   };
-  // Instructions take no mark.
+  // Instructions cannot have a mark.
   const isLed = first?.role === "system" && partsOf(0).ends.length === 0;
   return {
     model: request.model,
@@ -67,7 +68,7 @@ type Part = ResponseInputText | ResponseInputImage;
 interface Parted {
   /** Where the text is split into parts. */
   readonly ends: readonly PartEnd[];
-  /** Of a part that is marked. */
+  /** For a marked part. */
   readonly fields: object;
 }
 

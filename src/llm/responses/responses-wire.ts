@@ -4,7 +4,6 @@ import type { Wire } from "../wire.ts";
 import { ResponsesReader } from "./responses-events.ts";
 import { responsesBody } from "./responses-request.ts";
 
-/** OpenAI's Responses. */
 export function responsesWire(client: OpenAI): Wire {
   return {
     body: responsesBody,

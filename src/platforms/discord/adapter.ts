@@ -1,3 +1,8 @@
+/**
+ * Discord: its gateway, its REST API, and the conversion of messages in both directions. The room knows the platform
+ * interfaces and `platforms/intake`; it reaches the log only through the inbox and ledger that it is given.
+ */
+
 import type { Logger } from "pino";
 import type { DiscordConfig } from "./row.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
@@ -40,7 +45,7 @@ export interface DiscordOptions {
   readonly log: Logger;
   /** Commands that Discord lists after a slash. */
   readonly commands: readonly PlatformCommand[];
-  /** Which connections this daemon has; default: all. */
+  /** The connections that this daemon has; default: all. */
   readonly shardHomes?: ShardHomes;
   /** Default: the wall clock. */
   readonly now?: () => Date;
@@ -50,7 +55,6 @@ export interface DiscordOptions {
 
 /** Discord accepts 2,000 characters: the rest is for mentions and tables. */
 const MAX_TEXT_LENGTH = 1900;
-/** Channels whose last message is remembered. */
 const MAX_LAST_MESSAGES = 10_000;
 
 /** Discord through its gateway and REST API. */
@@ -189,7 +193,7 @@ class DiscordPlatform implements Platform {
 
 const opened = z.object({ id: z.string() });
 
-/** The channel of the direct messages with a person; Discord makes it where there is none. @throws PlatformError */
+/** The channel of the direct messages with a person; Discord creates a missing one. @throws PlatformError */
 async function directChannel(api: DiscordApi, person: string): Promise<ChannelAddress> {
   const answer = await api.call({
     method: "POST",

@@ -5,7 +5,7 @@ import type { OptionKit, PlatformRow } from "../row.ts";
 export interface DiscordConfig extends ChatPlatformConfig {
   /** Never print it. */
   readonly token: string;
-  /** Among how many connections the bot's servers are divided. */
+  /** Number of connections among which the bot's servers are divided. */
   readonly shards: number | "auto";
 }
 

@@ -1,13 +1,11 @@
 import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface DiscordTiming {
-  /** Timeout of a call. */
   readonly callMs: number;
   /** A call fails if its rate limit needs a longer wait. */
   readonly longestWaitMs: number;
   /** Timeout until a connection, also a resumed one, is ready. */
   readonly readyMs: number;
-  /** Timeout of a connection's close. */
   readonly closeMs: number;
   /** Between two edits of an unfinished answer: Discord allows five in five seconds. */
   readonly streamMs: number;

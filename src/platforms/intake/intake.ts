@@ -1,3 +1,4 @@
+import { KeyedCount } from "../../async/keyed-count.ts";
 import { KeyedQueue } from "../../async/keyed-queue.ts";
 import type { Backoff } from "../../async/backoff.ts";
 import type { Logger } from "pino";
@@ -18,7 +19,7 @@ import { Gaps } from "./gaps.ts";
 import { ListeningWatermark } from "./listening-watermark.ts";
 import type { ChatHistory } from "./history.ts";
 import { MissedEvents } from "./missed-events.ts";
-import { PlatformRetry } from "../shared/platform-retry.ts";
+import { mayPass, PlatformRetry } from "../shared/platform-retry.ts";
 import { type FindActiveChannels, ChannelDiscovery } from "./channel-discovery.ts";
 
 export interface IntakeParts {
@@ -39,6 +40,27 @@ export interface IntakeParts {
   readonly watermarkEveryMs?: number;
 }
 
+/** An event in its channel, even if the event names none. */
+export interface Heard {
+  readonly event: InboundEvent;
+  readonly home: ChannelOnPlatform;
+}
+
+/** What a platform has delivered, still to be read. */
+export interface Arrival {
+  /** Arrivals of one lane keep their order. Its events may be of several channels. */
+  readonly lane: string;
+  /** Called once the lane's earlier arrivals are read. @returns the events; none: it leaves no trace */
+  readonly read: () => Promise<readonly Heard[]>;
+  /** More changes than messages may wait: they are small, and some cannot be fetched later. */
+  readonly kind: "message" | "change";
+  /** The channel whose missed messages are fetched if this is left out. See {@link Intake.miss}. */
+  readonly name: string;
+  readonly where: FindActiveChannels;
+  /** The missed messages are fetched as well if the reading fails temporarily. */
+  readonly isFetchedIfUnread: boolean;
+}
+
 /** The pending result of taking an event; undefined: the event was not stored. */
 interface Taking {
   readonly receipt: Promise<Receipt | undefined>;
@@ -51,17 +73,23 @@ const HOLD_MS = 10_000;
 const MAX_FETCHED_SEPARATELY = 10_000;
 /** Maximum waiting messages, half of them of one channel. Further messages are fetched later, as after an interruption. */
 const MAX_WAITING = 10_000;
-/** Maximum waiting events of all kinds. Higher, since changes are small and some cannot be fetched later. */
+/** Maximum waiting events of all kinds. */
 const MAX_WAITING_CHANGES = 20_000;
 
 /**
  * Passes a platform's events to the inbox: per channel in the platform's order, after the messages missed
  * while the bot was offline. If storing an event fails temporarily, the event is not lost: a message leaves a
  * gap and is fetched again; a change is retried until stored.
+ *
+ * An event is read in its lane and then stored in its channel, and both keep the order. Reading goes on while
+ * earlier events wait to be stored.
  */
 export class Intake {
   readonly #parts: IntakeParts;
+  readonly #lanes = new KeyedQueue();
   readonly #channels = new KeyedQueue();
+  /** How many arrivals of each lane are being read or stored. */
+  readonly #waiting = new KeyedCount();
   readonly #platformRetry: PlatformRetry;
   readonly #gaps: Gaps;
   readonly #discovery: ChannelDiscovery;
@@ -80,7 +108,6 @@ export class Intake {
   #isConnected = false;
   /** Since when this connection hears everything; null: the platform replays what came before it. */
   #heardFrom: Date | null = null;
-  #waiting = 0;
   #isOverflowing = false;
 
   constructor(parts: IntakeParts) {
@@ -111,7 +138,7 @@ export class Intake {
     });
     this.#watermark = new ListeningWatermark({
       now: parts.now,
-      settled: async () => this.#channels.settled(),
+      settled: async () => this.#settled(),
       isComplete: () => this.#isConnected && this.isComplete,
       write: async (at) => this.#moveWatermark(platform, at),
       ...(watermarkEveryMs !== undefined && { everyMs: watermarkEveryMs }),
@@ -163,24 +190,24 @@ export class Intake {
   }
 
   /**
-   * Stores an event after its channel's earlier events.
-   * @param home the event's channel, even if the event names none
-   * @returns the receipt, once the event is durable; undefined if the event must be fetched later
+   * Reads what has arrived, and stores its events after the earlier ones of their channels.
+   * @returns the receipts, once the events are durable; undefined if one must be fetched later
+   * @throws what `read` throws
    */
-  async hand(event: InboundEvent, home: ChannelOnPlatform): Promise<Receipt | undefined> {
-    const most = event.type === "message" ? MAX_WAITING : MAX_WAITING_CHANGES;
-    if (this.#waiting >= most || this.#channels.isFull(home.channel.name, most)) {
-      this.leave(home.channel.name, async () => Promise.resolve([home]));
+  async hand(arrival: Arrival): Promise<readonly Receipt[] | undefined> {
+    const { lane, kind, name, where } = arrival;
+    if (this.#waiting.isFull(lane, kind === "message" ? MAX_WAITING : MAX_WAITING_CHANGES)) {
+      this.leave(name, where);
       return undefined;
     }
-    this.#waiting += 1;
+    this.#waiting.add(lane);
     try {
-      const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
-      const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
-      return await receipt;
+      const { storing } = await this.#lanes.add(lane, async () => this.#read(arrival));
+      const receipts = await Promise.all(storing);
+      return receipts.every((receipt) => receipt !== undefined) ? receipts : undefined;
     } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) this.#isOverflowing = false;
+      this.#waiting.remove(lane);
+      if (this.#waiting.size === 0) this.#isOverflowing = false;
     }
   }
 
@@ -206,7 +233,7 @@ export class Intake {
   async idle(): Promise<void> {
     await this.#resuming;
     await this.#gaps.idle();
-    await this.#channels.settled();
+    await this.#settled();
   }
 
   /** Ends all waiting. */
@@ -216,7 +243,36 @@ export class Intake {
     this.#gaps.close();
   }
 
-  /** Resolves when the channel's lane continues. Must not throw. */
+  async #settled(): Promise<void> {
+    await this.#lanes.settled();
+    await this.#channels.settled();
+  }
+
+  /** The lane continues without waiting for the storing. */
+  async #read({
+    read,
+    name,
+    where,
+    isFetchedIfUnread,
+  }: Arrival): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
+    try {
+      const heard = await read();
+      return { storing: heard.map(async (one) => this.#store(one)) };
+    } catch (error) {
+      // Before a later event is stored, after which this one would never be fetched. A fetch would meet an
+      // unknown failure again, and never end.
+      if (isFetchedIfUnread && mayPass(error)) this.miss(name, where);
+      throw error;
+    }
+  }
+
+  async #store({ event, home }: Heard): Promise<Receipt | undefined> {
+    const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
+    const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
+    return receipt;
+  }
+
+  /** Resolves when the channel's next event may be taken. Must not throw. */
   async #take(event: InboundEvent, home: ChannelOnPlatform): Promise<Taking> {
     if (this.#closing.signal.aborted) return NOT_TAKEN;
     try {
@@ -233,7 +289,7 @@ export class Intake {
     } catch (error) {
       const isLater = event.type !== "message" || !(error instanceof UnstorableError);
       this.#warn(isLater ? "event_not_stored_yet" : "event_refused", event, home, error);
-      // Later events do not depend on a change, so the change is retried outside its lane.
+      // Later events do not depend on a change, so the change is retried beside its channel.
       if (event.type !== "message") return { receipt: this.#takeLater(event, home) };
       if (isLater) this.miss(home.channel.name, async () => Promise.resolve([home]));
       return NOT_TAKEN;

@@ -3,7 +3,7 @@ import { type Backoff, backoffMs, jittered } from "../../async/backoff.ts";
 import { pause } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { retry } from "../../async/retry.ts";
-import { errorMessage, UnstorableError } from "../../core/errors.ts";
+import { errorMessage, UnstorableError, WeirError } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
 export interface PlatformRetryOptions {
@@ -94,6 +94,11 @@ export class PlatformRetry {
 /** The platform, or the database, will never do this. Every other failure, known or not, may be temporary. */
 export function isRefused(error: unknown): boolean {
   return error instanceof UnstorableError || isFinal(error);
+}
+
+/** A failure of a known kind that is not final. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof WeirError && !isRefused(error);
 }
 
 function isFinal(error: unknown): boolean {

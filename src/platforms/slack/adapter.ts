@@ -1,3 +1,9 @@
+/**
+ * Slack: its Web API, Socket Mode or HTTP requests, and the conversion of messages in both directions. The room knows
+ * the platform interfaces and `platforms/intake`; it reaches the log only through the inbox and ledger that it is
+ * given.
+ */
+
 import type { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
 import type { SlackConfig } from "./row.ts";
@@ -62,9 +68,9 @@ export function createSlack(options: SlackOptions): Platform {
 class SlackPlatform implements Platform {
   readonly name = PLATFORM_NAME;
   /**
-   * Shows an unfinished answer by `chat.update`, not by Slack's streams. A stream only grows, but a draft may
-   * change or be taken back. A stream takes no metadata before its end, so one cut off at its start could not
-   * be found again. An expired stream cannot be changed.
+   * Shows an unfinished answer by `chat.update`, not by Slack's streams. A stream only grows, but a draft may change or
+   * be withdrawn. A stream takes no metadata before its end, so one cut off at its start could not be found again. An
+   * expired stream cannot be changed.
    */
   readonly capabilities: PlatformCapabilities;
   readonly #options: SlackOptions;
@@ -272,8 +278,8 @@ const PAGE = 999;
 const MAX_PAGES = 5;
 
 /**
- * The bot's channels: direct messages first, then by creation, newest first, since Slack does not tell the
- * last activity.
+ * The bot's channels: direct messages first, then by creation, newest first, since Slack does not report the last
+ * activity.
  * @throws SlackError
  */
 async function findJoinedChannels(api: SlackApi, names: Names): Promise<readonly ChannelOnPlatform[]> {

@@ -26,14 +26,14 @@ export function messageId(channel: string, ts: string): string {
   return `${channel}/${ts}`;
 }
 
-/** The inverse of {@link messageId}; null if the id is of something else, as a reaction. Pure. */
+/** The inverse of {@link messageId}; null: the id is not a message's, but such as a reaction's. Pure. */
 export function parseMessageId(id: string): { readonly channel: string; readonly ts: string } | null {
   const match = /^([A-Z0-9]+)\/(\d+\.\d+)$/.exec(id);
   return match?.[1] === undefined || match[2] === undefined ? null : { channel: match[1], ts: match[2] };
 }
 
 /**
- * A message's address in Slack; null: it is no message, as a reaction, or Slack has told no address of the team. Pure.
+ * A message's address in Slack; null: the id is not a message's, or the team's address is unknown. Pure.
  * @param teamUrl `https://acme.slack.com/`
  */
 export function linkTo(teamUrl: string, address: ChannelAddress, id: string): string | null {

@@ -19,7 +19,7 @@ const SCOPES = {
   "users:read": "names of people",
 } as const;
 
-/** Weir works without them, less well. */
+/** Weir works without these, with less. */
 const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "usergroups:read"]);
 
 const EVENTS = [
@@ -36,7 +36,7 @@ const EVENTS = [
   "reaction_removed",
 ];
 
-/** Required scopes that a token lacks; none if Slack does not tell the token's scopes. */
+/** Required scopes that a token lacks; none if Slack does not report the token's scopes. */
 export function missingScopes(granted: readonly string[]): string[] {
   if (granted.length === 0) return [];
   return Object.keys(SCOPES).filter((scope) => !OPTIONAL.has(scope) && !granted.includes(scope));

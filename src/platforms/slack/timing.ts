@@ -1,13 +1,11 @@
 import type { Backoff } from "../../async/backoff.ts";
 /** Times, ms; a test sets them. */
 export interface SlackTiming {
-  /** Timeout of a Web API call. */
   readonly callMs: number;
-  /** Timeout of a socket's hello. */
   readonly helloMs: number;
   /** A shorter-lived socket is reopened with growing pauses, any other at once. */
   readonly shortMs: number;
-  /** Before the next attempt where Slack has no socket left for the app. */
+  /** Before the next attempt if Slack has no free socket for the app. */
   readonly fullMs: number;
   /** Timeout of Slack's answer to our ping. */
   readonly pingMs: number;

@@ -19,7 +19,7 @@ const name = z.string().regex(/^[a-z_][a-z0-9_]*$/);
 const tableSchema = z.object({
   name,
   columns: z.array(name).min(1).refine(areDistinct),
-  /** What numbers its rows, by column: the last number that was given; null: none. */
+  /** The last number that each sequence of its columns gave; null: it has given no number. */
   numbered: z.record(name, z.number().int().min(1).nullable()),
 });
 /** A file with these is a backup, if perhaps of another version. */
@@ -29,7 +29,7 @@ const headSchema = kindSchema.extend({
   /** Version of the database's schema. */
   schema: z.number().int().min(1),
   at: z.iso.datetime(),
-  /** What rows are signed with; null: there was none. */
+  /** The key that signs rows; null: the backup has no key. */
   signingKey: z.string().regex(KEY_TEXT).nullable(),
   /** Each behind those that its rows refer to. */
   tables: z

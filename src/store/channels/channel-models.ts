@@ -54,7 +54,7 @@ export class ChannelModelStore {
   }
 
   /**
-   * Channels whose chosen model is none of these, and that were not told so. One whose model is back is told again should it go
+   * Channels whose chosen model is not among these, and that have had no notice of it. One whose model is back is told again should it go
    * another time.
    */
   async lost(models: readonly string[]): Promise<LostModel[]> {
@@ -65,14 +65,14 @@ export class ChannelModelStore {
       },
       [models],
     );
-    const rows = await this.#db.query<RawChannel & { model_losses: number }>(
+    const rows = await this.#db.query<RawChannel & { modelLosses: number }>(
       {
         name: "channel_models_lost",
         text: `select ${COLUMNS_OF_C}, c.model_losses from channels c where c.chosen_model <> all($1) and not c.model_loss_told order by c.id`,
       },
       [models],
     );
-    return rows.map((row) => ({ channel: toChannel(row), before: row.model_losses }));
+    return rows.map((row) => ({ channel: toChannel(row), before: row.modelLosses }));
   }
 
   /** A channel was told that it lost its model, unless another was chosen meanwhile. */

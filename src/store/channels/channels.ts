@@ -1,15 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  type AgentId,
-  type ChannelAddress,
-  type ChannelId,
-  type Seq,
-  type TurnId,
-  agentId,
-  channelId,
-  turnId,
-} from "../../core/ids.ts";
+import { camelKey } from "../../config/camel-case.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
+import { FEATURE_WORK } from "../../features/declarations.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 
@@ -44,24 +37,10 @@ export interface ChannelRow {
   readonly epoch: number;
 }
 
-export interface RawChannel {
-  id: number;
-  platform: string;
-  name: string;
-  kind: ChannelKind;
-  workspace: string;
-  place: Place | null;
-  is_private: boolean | null;
-  shares_memory: boolean;
-  agent: string;
-  chosen_model: string | null;
-  chosen_by: string | null;
-  chosen_at: Date | null;
-  last_seq: number;
-  settled_to: number;
-  covered_to: number;
-  omitted_to: number;
-  epoch: number;
+export interface RawChannel extends Omit<ChannelRow, "address" | "model">, ChannelAddress {
+  readonly chosenModel: string | null;
+  readonly chosenBy: string | null;
+  readonly chosenAt: Date | null;
 }
 
 const TAKE = {
@@ -76,31 +55,32 @@ const TAKE_IN_PARTITION = {
 const COLUMNS =
   "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, chosen_model, chosen_by, chosen_at, last_seq, settled_to, covered_to, omitted_to, epoch";
 
-export const COLUMNS_OF_C = COLUMNS.replaceAll(/(\w+)/g, "c.$1");
+/** Under the names of {@link RawChannel}, since one statement returns them as JSON. */
+export const COLUMNS_OF_C = COLUMNS.replaceAll(/\w+/g, (column) => `c.${column} as "${camelKey(column)}"`);
 
 /** Patterns of ids that no platform has given. */
 export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);
 
 export function toChannel(row: RawChannel): ChannelRow {
   return {
-    id: channelId(row.id),
+    id: row.id,
     address: { platform: row.platform, name: row.name },
     kind: row.kind,
     workspace: row.workspace,
     place: row.place,
-    isPrivate: row.is_private,
-    sharesMemory: row.shares_memory,
-    agent: agentId(row.agent),
+    isPrivate: row.isPrivate,
+    sharesMemory: row.sharesMemory,
+    agent: row.agent,
     model: toModel(row),
-    lastSeq: row.last_seq,
-    settledTo: row.settled_to,
-    coveredTo: row.covered_to,
-    omittedTo: row.omitted_to,
+    lastSeq: row.lastSeq,
+    settledTo: row.settledTo,
+    coveredTo: row.coveredTo,
+    omittedTo: row.omittedTo,
     epoch: row.epoch,
   };
 }
 
-function toModel({ chosen_model: name, chosen_by: by, chosen_at: at }: RawChannel): ChosenModel | null {
+function toModel({ chosenModel: name, chosenBy: by, chosenAt: at }: RawChannel): ChosenModel | null {
   return name === null || at === null ? null : { name, by, at };
 }
 
@@ -128,6 +108,20 @@ export interface ResetTurn {
 export const OLDEST_DUE = `select e.appended_at from entries e
   where e.channel_id = c.id and e.addressed and e.seq > c.settled_to order by e.seq limit 1`;
 
+/** SQL: whether work of a feature is open in a channel. @param channel SQL: its id */
+export function openWorkOf(channel: string): string {
+  const all = FEATURE_WORK.map(
+    ({ table }) => `exists (select from ${table} w where w.channel_id = ${channel} and w.closed_at is null)`,
+  );
+  return `(${["false", ...all].join(" or ")})`;
+}
+
+/** SQL: how far the work of each feature in the channel `c` is, appended to a text. */
+const WORK_PROGRESS = FEATURE_WORK.map(
+  ({ table, progress }) => `|| ', ${table} ' || coalesce((
+     select case when count(*) > 0 then ${progress} end from ${table} w where w.channel_id = c.id and w.closed_at is null), 'none')`,
+).join("");
+
 /** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
 const HAS_WORK = `(
   (settled_to < last_seq and exists (
@@ -136,7 +130,7 @@ const HAS_WORK = `(
   or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
   or omitted_to > covered_to or last_seq - covered_to >= $2
   or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
-  or exists (select from subagents s where s.channel_id = c.id and s.closed_at is null)
+  or ${openWorkOf("c.id")}
   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
 /** Rows of `channels`. */
@@ -155,7 +149,7 @@ export class ChannelStore {
     const { address, kind, workspace, place, agent, isPrivate, sharesMemory } = channel;
     const known = await this.find(address);
     if (known !== undefined && isSame(channel, known)) return known.id;
-    const [row] = await this.#db.query<{ id: number }>(
+    const [row] = await this.#db.query<{ id: ChannelId }>(
       {
         name: "channel_open",
         text: `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
@@ -178,7 +172,7 @@ export class ChannelStore {
       ],
     );
     if (row === undefined) throw new Error("channel_open returned no row");
-    return channelId(row.id);
+    return row.id;
   }
 
   /**
@@ -290,7 +284,7 @@ export class ChannelStore {
 
   /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ message_id: string }>(
+    const rows = await this.#db.query<{ messageId: string }>(
       {
         name: "channel_held",
         text: `select e.message_id from channels c join entries e on e.channel_id = c.id
@@ -300,12 +294,12 @@ export class ChannelStore {
       },
       [address.platform, address.name, limit, OWN_IDS],
     );
-    return rows.map((row) => row.message_id);
+    return rows.map((row) => row.messageId);
   }
 
   /**
    * Channels of a platform that have something to do: due messages, a turn that runs, an answer to deliver, or
-   * a subagent that its agent waits for, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
+   * work of a feature, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
    */
   async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(
@@ -318,7 +312,7 @@ export class ChannelStore {
     return rows.map(toChannel);
   }
 
-  /** The same in some partitions: first those in which somebody has waited the longest for an answer. */
+  /** The same in some partitions; the longest wait for an answer comes first. */
   async withWorkIn(
     partitions: readonly number[],
     platforms: readonly string[],
@@ -342,15 +336,12 @@ export class ChannelStore {
     const [row] = await this.#db.query<{ told: string }>(
       {
         name: "channel_unfinished",
-        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent, subagents %s', c.epoch, c.settled_to,
+        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
                         (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending, coalesce(s.told, 'none')) as told
+                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told
                  from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
-                      lateral (select case when count(*) > 0 then format('%s with %s steps in %s ms, begun %s times',
-                                              count(*), sum(jsonb_array_length(s.steps)), sum(s.spent_ms), sum(s.begun)) end as told
-                                 from subagents s where s.channel_id = c.id and s.closed_at is null) s
-                where c.id = $1 and (d.pending > 0 or t.id is not null or s.told is not null or exists (
+                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
+                where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or exists (
                       select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       },
       [id],
@@ -372,12 +363,15 @@ export class ChannelStore {
 
   /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
   async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
-    const [row] = await this.#db.query<{ turn_id: number | null; message_ids: string[] | null }>(
-      { name: "channel_reset", text: "select turn_id, message_ids from reset_channel($1, $2, $3)" },
+    const [row] = await this.#db.query<ResetTurn>(
+      {
+        name: "channel_reset",
+        text: `select turn_id as id, coalesce(message_ids, '{}') as message_ids from reset_channel($1, $2, $3)
+                where turn_id is not null`,
+      },
       [id, epoch, toSeq],
     );
-    if (row === undefined || row.turn_id === null) return null;
-    return { id: turnId(row.turn_id), messageIds: row.message_ids ?? [] };
+    return row ?? null;
   }
 }
 

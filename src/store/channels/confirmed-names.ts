@@ -19,19 +19,13 @@ export class NameStore {
   }
 
   async read(platform: string): Promise<ConfirmedName[]> {
-    const rows = await this.#db.query<{
-      kind: ConfirmedName["kind"];
-      name: string;
-      servers: Server[];
-      confirmed_at: Date;
-    }>(
+    return this.#db.query<ConfirmedName>(
       {
         name: "names_read",
         text: "select kind, name, servers, confirmed_at from confirmed_names where platform = $1 order by kind, name",
       },
       [platform],
     );
-    return rows.map(({ confirmed_at: confirmedAt, ...row }) => ({ ...row, confirmedAt }));
   }
 
   /** Settles where a name holds; one that is settled stays as it is. */

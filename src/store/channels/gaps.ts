@@ -44,10 +44,10 @@ const GAPS = `select ${COLUMNS_OF_C}, coalesce(c.fetched_to, ${SAID_TO}) as afte
 /** What a model reads of an absence: a sentence with two times. */
 const ABSENCE_TOKENS = 64;
 
-type RawGap = RawChannel & { readonly after_id: string; readonly is_on_record: boolean };
+type RawGap = RawChannel & Pick<GapRow, "afterId" | "isOnRecord">;
 
 function toGap(row: RawGap): GapRow {
-  return { ...toChannel(row), afterId: row.after_id, isOnRecord: row.is_on_record };
+  return { ...toChannel(row), afterId: row.afterId, isOnRecord: row.isOnRecord };
 }
 
 /** From where on messages of channels may be missing. */
@@ -136,16 +136,16 @@ export class GapStore {
 
   /** What of a channel is still to be read; null: nothing that is on record. */
   async backlogOf(channel: ChannelId): Promise<BacklogRow | null> {
-    const [row] = await this.#db.query<{ read: number | null; read_to: Date | null; until: Date | null }>(
+    const [row] = await this.#db.query<BacklogRow>(
       {
         name: "channel_backlog",
-        text: `select (backlog->>'read')::int as read, (backlog->>'readTo')::timestamptz as read_to,
+        text: `select coalesce((backlog->>'read')::int, 0) as read, (backlog->>'readTo')::timestamptz as read_to,
                       (backlog->>'until')::timestamptz as until
                  from channels where id = $1 and fetched_to is not null`,
       },
       [channel],
     );
-    return row === undefined ? null : { read: row.read ?? 0, readTo: row.read_to, until: row.until };
+    return row ?? null;
   }
 
   /** Notes once per key that what was said in a time is not at its place. @returns the seq of the entry that says so */
@@ -170,14 +170,14 @@ export class ListeningWatermarkStore {
 
   /** Null: it has never listened. */
   async read(platform: string, account: string): Promise<Date | null> {
-    const [row] = await this.#db.query<{ heard_to: Date }>(
+    const [row] = await this.#db.query<{ heardTo: Date }>(
       {
         name: "heard_mark",
         text: "select heard_to from heard_marks where platform = $1 and account = $2",
       },
       [platform, account],
     );
-    return row?.heard_to ?? null;
+    return row?.heardTo ?? null;
   }
 
   /** Moves the mark on. It never falls, but from a time to come: that was noted by a clock which was ahead. */

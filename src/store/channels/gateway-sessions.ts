@@ -11,9 +11,7 @@ export class GatewaySessionStore {
 
   /** @returns undefined: none was kept. `ageMs`: since it was known to live, by the clock of the database */
   async read(platform: string, shard: number): Promise<KeptSession | undefined> {
-    const [row] = await this.#db.query<
-      Omit<GatewayPlace, "resumeUrl"> & { readonly resume_url: string; readonly age_ms: number }
-    >(
+    const [row] = await this.#db.query<KeptSession>(
       {
         name: "gateway_session",
         text: `select shard, shards, account, session, resume_url, sequence,
@@ -22,9 +20,7 @@ export class GatewaySessionStore {
       },
       [platform, shard],
     );
-    if (row === undefined) return undefined;
-    const { resume_url: resumeUrl, age_ms: ageMs, ...rest } = row;
-    return { ...rest, resumeUrl, ageMs };
+    return row;
   }
 
   /**

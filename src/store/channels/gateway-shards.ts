@@ -38,7 +38,7 @@ export class GatewayShardStore {
   }
 
   /**
-   * Raises the epochs of shards in one statement: whoever had one before keeps nothing of it any more.
+   * Raises the epochs of shards in one statement: earlier owners can no longer keep places of them.
    * @param of among how many shards the daemon takes the servers to be divided
    * @param member the daemon's row of `members`
    * @returns null: the daemons have agreed on another number of shards
@@ -49,7 +49,7 @@ export class GatewayShardStore {
     of: number,
     { owner, member }: { readonly owner: string; readonly member: string },
   ): Promise<TakenShard[] | null> {
-    const rows = await this.#db.query<{ shard: number; epoch: number }>(
+    const rows = await this.#db.query<TakenShard>(
       {
         name: "gateway_shards_take",
         text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
@@ -73,7 +73,7 @@ export class GatewayShardStore {
   }
 
   /**
-   * Takes the login of a bucket, if it is free: whoever waits reserves nothing, and takes nothing with him when he is gone.
+   * Takes the login of a bucket if it is free. A waiting daemon reserves nothing, so its end blocks no login.
    * @param everyMs between two logins of one bucket
    * @returns 0: it is taken; else after how long it may be free, ms, by the clock of the database
    */
@@ -91,7 +91,7 @@ export class GatewayShardStore {
       [platform, bucket, everyMs],
     );
     if (taken !== undefined) return 0;
-    const [row] = await this.#db.query<{ wait_ms: number }>(
+    const [row] = await this.#db.query<{ waitMs: number }>(
       {
         name: "gateway_login_wait",
         text: `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
@@ -99,26 +99,16 @@ export class GatewayShardStore {
       },
       [platform, bucket],
     );
-    return row?.wait_ms ?? 1;
+    return row?.waitMs ?? 1;
   }
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
   async all(): Promise<ShardState[]> {
-    const rows = await this.#db.query<{
-      platform: string;
-      shard: number;
-      of: number;
-      epoch: number;
-      owner: string;
-      taken_at: Date;
-    }>({
+    return this.#db.query<ShardState>({
       name: "gateway_shards_all",
       text: `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
                from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
               order by s.platform, s.shard`,
-    });
-    return rows.map(({ taken_at: takenAt, ...row }) => {
-      return { ...row, takenAt };
     });
   }
 }

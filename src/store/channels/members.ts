@@ -25,7 +25,7 @@ export interface Member {
 export interface PartitionState {
   readonly id: number;
   readonly epoch: number;
-  /** Who has taken it last; null: nobody has yet. */
+  /** The daemon that took it last; null: it was never taken. */
   readonly owner: string | null;
   readonly takenAt: Date | null;
   readonly channels: number;
@@ -33,15 +33,15 @@ export interface PartitionState {
   readonly due: { readonly channels: number; readonly longestMs: number };
 }
 
-/** What a daemon tells of itself. */
+/** The report of a daemon about itself. */
 export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
   readonly vitals: object;
 };
 
-/** A daemon that is silent for so long is gone, ms: it tells of itself every two seconds. */
+/** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
 export const GONE_MS = 10_000;
 
-/** Whether a daemon is there, as far as it has told lately. Pure. */
+/** Whether the last report of a daemon is recent. Pure. */
 export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
   return silentMs < GONE_MS;
 }
@@ -59,7 +59,7 @@ export class MemberStore {
 
   /** Tells that a daemon is there. @returns whether it is to hand on its partitions */
   async tell({ id, name, version, host, pid, startedAt, held, keyId, vitals }: Presence): Promise<boolean> {
-    const [row] = await this.#db.query<{ is_drained: boolean }>(
+    const [row] = await this.#db.query<{ isDrained: boolean }>(
       {
         name: "member_tell",
         text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
@@ -71,7 +71,7 @@ export class MemberStore {
       },
       [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals), keyId],
     );
-    return row?.is_drained === true;
+    return row?.isDrained === true;
   }
 
   /** A daemon has ended in order. */
@@ -81,35 +81,12 @@ export class MemberStore {
 
   /** Also those that are gone for a while; by name, the youngest of a name first. */
   async all(): Promise<Member[]> {
-    const rows = await this.#db.query<{
-      id: string;
-      name: string;
-      version: string;
-      host: string;
-      pid: number;
-      started_at: Date;
-      silent_ms: number;
-      is_drained: boolean;
-      held: number[];
-      key_id: string | null;
-      vitals: unknown;
-    }>({
+    return this.#db.query<Member>({
       name: "members_all",
       text: `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
                     greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
                from members order by name, started_at desc`,
     });
-    return rows.map(
-      ({
-        started_at: startedAt,
-        silent_ms: silentMs,
-        is_drained: isDrained,
-        key_id: keyId,
-        ...row
-      }): Member => {
-        return { ...row, startedAt, silentMs, isDrained, keyId };
-      },
-    );
   }
 
   /** Present members with another signing key or none: they cannot compare fingerprints made with this key. */
@@ -140,15 +117,7 @@ export class MemberStore {
 
   /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      epoch: number;
-      owner: string | null;
-      taken_at: Date | null;
-      channels: number;
-      due: number;
-      longest_ms: number;
-    }>({
+    const rows = await this.#db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>({
       name: "members_partitions",
       text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
                     coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
@@ -162,8 +131,6 @@ export class MemberStore {
                        group by c.partition) c on c.partition = p.id
               order by p.id`,
     });
-    return rows.map(({ id, epoch, owner, taken_at: takenAt, channels, due, longest_ms: longestMs }) => {
-      return { id, epoch, owner, takenAt, channels, due: { channels: due, longestMs } };
-    });
+    return rows.map(({ due, longestMs, ...row }) => ({ ...row, due: { channels: due, longestMs } }));
   }
 }

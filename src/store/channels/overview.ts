@@ -6,7 +6,7 @@ import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } fr
 /** A channel beside others. */
 export interface ChannelOverview {
   readonly channel: ChannelRow;
-  /** When somebody last said something there; null: nobody has. */
+  /** Time of the last message of a person; null: there is no message. */
   readonly heardAt: Date | null;
   /** Messages that wait for a turn, and since when the oldest does; null: none does. */
   readonly due: number;
@@ -31,7 +31,7 @@ export interface DueChannels {
   readonly longestMs: number;
 }
 
-/** What waits in a database, whoever is to do it. */
+/** The open work in a database, of all daemons. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
   readonly deliveries: number;
@@ -42,17 +42,14 @@ export interface Waiting {
     /** Summaries that a model is to write again. */
     readonly redo: number;
   };
-  readonly subagents: { readonly count: number; readonly since: Date | null };
 }
 
-type RawOverview = RawChannel & {
-  heard_at: Date | null;
-  due: number;
-  due_since: Date | null;
-  model: string | null;
-  tokens: number | null;
-  asked_at: Date | null;
-};
+type RawOverview = RawChannel &
+  Pick<ChannelOverview, "heardAt" | "due" | "dueSince"> & {
+    readonly model: string | null;
+    readonly tokens: number | null;
+    readonly askedAt: Date | null;
+  };
 
 /** All channels at a glance, for an operator. It writes nothing. */
 export class OverviewStore {
@@ -96,15 +93,13 @@ export class OverviewStore {
       },
       [OWN_IDS, before, limit],
     );
-    return rows.map(
-      ({ heard_at: heardAt, due, due_since: dueSince, model, tokens, asked_at: at, ...row }) => ({
-        channel: toChannel(row),
-        heardAt,
-        due,
-        dueSince,
-        lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
-      }),
-    );
+    return rows.map(({ heardAt, due, dueSince, model, tokens, askedAt: at, ...row }) => ({
+      channel: toChannel(row),
+      heardAt,
+      due,
+      dueSince,
+      lastRequest: model === null || tokens === null || at === null ? null : { model, tokens, at },
+    }));
   }
 
   /** How many messages of people the log has of each of these channels, deleted ones included. */
@@ -137,10 +132,10 @@ export class OverviewStore {
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
   async due(): Promise<DueChannels[]> {
-    return this.#db.lookUps().query<{ platform: string; channels: number; longestMs: number }>({
+    return this.#db.lookUps().query<DueChannels>({
       name: "channels_due",
       text: `select c.platform, count(*) as channels,
-                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as "longestMs"
+                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
                from channels c cross join lateral (
                       select appended_at from entries
                        where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
@@ -154,23 +149,18 @@ export class OverviewStore {
       running: number;
       ahead: number;
       redo: number;
-      subagents: number;
-      begun_at: Date | null;
     }>({
       name: "overview_waiting",
       text: `select
         (select count(*) from deliveries where state = 'pending') as deliveries,
         (select count(*) from jobs where state in ('running', 'staged')) as running,
         (select count(*) from jobs where state = 'ahead') as ahead,
-        (select count(*) from summaries where live and needs_redo) as redo,
-        (select count(*) from subagents where closed_at is null) as subagents,
-        (select min(started_at) from subagents where closed_at is null) as begun_at`,
+        (select count(*) from summaries where live and needs_redo) as redo`,
     });
     if (row === undefined) throw new Error("overview_waiting returned no row");
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      subagents: { count: row.subagents, since: row.begun_at },
     };
   }
 }

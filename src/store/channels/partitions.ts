@@ -1,5 +1,5 @@
 import { OperatorError } from "../../core/errors.ts";
-import { type ChannelAddress, type ChannelId, channelId, type Seq } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { type ChannelRow, COLUMNS_OF_C, OLDEST_DUE, type RawChannel, toChannel } from "./channels.ts";
 
@@ -26,7 +26,7 @@ export interface DueChannel {
 /** What the home of a channel knows of it. */
 export interface KnownChannel {
   readonly channel: Pick<ChannelRow, "id" | "agent" | "model">;
-  /** How often a text was edited or taken back, for a running turn; null: none runs. */
+  /** Number of edits and deletions, for a running turn; null: no turn runs. */
   readonly changes: number | null;
 }
 
@@ -41,9 +41,9 @@ export class PartitionStore {
     this.#db = db;
   }
 
-  /** Raises the epochs of partitions in one statement: whoever had one before takes no channel of it any more. */
+  /** Raises the epochs of partitions in one statement: earlier owners can take no channel of them. */
   async take(ids: readonly number[], daemon: string): Promise<TakenPartition[]> {
-    return this.#db.query<{ id: number; epoch: number }>(
+    return this.#db.query<TakenPartition>(
       {
         name: "partitions_take",
         text: "select id, epoch from take_partitions($1, $2)",
@@ -81,22 +81,21 @@ export class PartitionStore {
 
   /** What runs in a channel, and how many messages wait for an answer there, whichever daemon is its home. */
   async status(id: ChannelId): Promise<{ readonly turnRunningForMs: number | null; readonly due: number }> {
-    const [row] = await this.#db.query<{ running_ms: number | null; due: number }>(
+    const [row] = await this.#db.query<{ turnRunningForMs: number | null; due: number }>(
       {
         name: "partition_channel_status",
         text: `select (select extract(epoch from clock_timestamp() - t.started_at)::float8 * 1000 from turns t
-                        where t.channel_id = c.id and t.state = 'running') as running_ms,
+                        where t.channel_id = c.id and t.state = 'running') as turn_running_for_ms,
                       (select count(*) from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) as due
                  from channels c where c.id = $1`,
       },
       [id],
     );
-    return { turnRunningForMs: row?.running_ms ?? null, due: row?.due ?? 0 };
+    return row ?? { turnRunningForMs: null, due: 0 };
   }
 
   /**
-   * Channels of some partitions in which a message has waited for its turn for so long; first those in which somebody has waited the
-   * longest.
+   * Channels of some partitions whose oldest due message has waited for `forMs` or longer; the longest wait comes first.
    * @param forMs by the clock of the database
    */
   async due(
@@ -104,24 +103,22 @@ export class PartitionStore {
     platforms: readonly string[],
     forMs: number,
   ): Promise<DueChannel[]> {
-    const rows = await this.#db.query<{ id: number; platform: string; name: string; due_to: number }>(
+    const rows = await this.#db.query<Omit<DueChannel, "address"> & ChannelAddress>(
       {
         name: "partitions_due",
-        text: `select c.id, c.platform, c.name, c.due_to from channels c cross join lateral (${OLDEST_DUE}) d
+        text: `select c.id, c.platform, c.name, c.due_to as seq from channels c cross join lateral (${OLDEST_DUE}) d
                 where c.partition = any($1) and c.platform = any($2) and c.due_to > c.settled_to
                   and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
                 order by d.appended_at, c.id`,
       },
       [partitions, platforms, forMs],
     );
-    return rows.map(({ id, platform, name, due_to: seq }) => {
-      return { id: channelId(id), address: { platform, name }, seq };
-    });
+    return rows.map(({ id, platform, name, seq }) => ({ id, address: { platform, name }, seq }));
   }
 
   /**
-   * Those of some channels that others have changed: another agent or model answers there, or a text was edited or taken back of which
-   * the running turn does not know.
+   * The channels among these that other processes have changed: another agent or model answers there, or a text was edited or
+   * deleted without notice to the running turn.
    */
   async changed(known: readonly KnownChannel[]): Promise<ChannelRow[]> {
     const rows = await this.#db.query<RawChannel>(

@@ -20,8 +20,8 @@ export interface ChannelSnapshot {
   readonly running: RunningTurn | null;
   /** A compaction's job was under way: its owner died, or is us. */
   readonly hasLiveJob: boolean;
-  /** A subagent was begun of which the agent does not know yet how it ended. */
-  readonly hasSubagents: boolean;
+  /** Work of a feature that has outlived its turn is open. */
+  readonly hasOpenWork: boolean;
   /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
   readonly takenBack: number;
   /** When something was last deleted of which the rows do not say yet that the channel's owner knows; null: it knows of all. */

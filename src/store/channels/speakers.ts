@@ -1,7 +1,7 @@
 import type { ChannelId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
-/** Who is called what in which channel. */
+/** The names of people, by channel. */
 export class SpeakerStore {
   readonly #db: Database;
 

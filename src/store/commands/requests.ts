@@ -1,4 +1,4 @@
-import { type ChannelAddress, type ChannelId, channelId, jobId, type JobId } from "../../core/ids.ts";
+import type { ChannelAddress, ChannelId, JobId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
@@ -7,7 +7,7 @@ import { storableText } from "../../text/text.ts";
 export type RequestedWork =
   | {
       readonly kind: "compact";
-      /** What the summary is to keep above all, in somebody's words; it goes when the request is taken. Default: nothing in particular. */
+      /** The focus of the summary, in a person's words; it is erased when the request is taken. Default: nothing in particular. */
       readonly focus?: string;
     }
   /** The summary of this compaction is to be written again. */
@@ -19,17 +19,17 @@ export type RequestedWork =
   /** Everything that was said is to be covered without a text. */
   | { readonly kind: "reset" };
 
-/** A wish of a channel before anybody has taken it. */
+/** Work that a channel is asked for, before anybody has taken it. */
 export interface ChannelRequest {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly ageMs: number;
-  readonly wish: RequestedWork;
+  readonly work: RequestedWork;
 }
 
 /** `status`: what a daemon knows of itself. `reload`: it is to read its configuration anew, by force also half of a change. */
-export type DaemonWish = "status" | "reload" | "forced reload";
+export type DaemonWork = "status" | "reload" | "forced reload";
 
 /** Which daemon is asked: the one of a name in the cluster, or first the one of a machine. */
 export interface AskedDaemon {
@@ -41,7 +41,7 @@ export interface AskedDaemon {
 
 /** The same of a daemon itself: whichever takes it does it. */
 export interface DaemonRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
-  readonly wish: { readonly kind: DaemonWish };
+  readonly work: { readonly kind: DaemonWork };
   readonly channel: null;
   readonly of: AskedDaemon;
 }
@@ -58,13 +58,13 @@ export interface RequestState {
   readonly answer: unknown;
 }
 
-/** The topic on which the database tells of each new request. */
+/** The topic on which the database announces new requests. */
 const TOPIC = "weir_requests";
-/** A request that nobody took for so long has nobody left who waits for it. */
+/** Age after which an untaken request is void: its sender no longer waits. */
 const FORGOTTEN_AFTER_S = 60;
 /** How long a request stays after its end, for whoever looks at the database. */
 const KEPT_FOR_S = 86_400;
-type Kind = Exclude<WaitingRequest["wish"]["kind"], "forced reload">;
+type Kind = Exclude<WaitingRequest["work"]["kind"], "forced reload">;
 /** In `focus` of a reload: it is forced. */
 const FORCED = "forced";
 /** Other kinds are left to daemons of a later version. */
@@ -78,6 +78,18 @@ const KNOWN_KINDS = [
   "reset",
 ] as const satisfies readonly Kind[];
 
+interface RawRequest extends ChannelAddress {
+  readonly id: number;
+  readonly channel: ChannelId | null;
+  readonly ageMs: number;
+  readonly kind: Kind;
+  readonly job: JobId | null;
+  readonly person: string | null;
+  readonly focus: string | null;
+  readonly forDaemon: string | null;
+  readonly forHost: string | null;
+}
+
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
 export class RequestStore {
   readonly #db: Database;
@@ -87,21 +99,21 @@ export class RequestStore {
   }
 
   /**
-   * Asks; whoever listens is told in the same moment.
+   * Adds a request and notifies the listening daemons.
    * @returns the request's id
    */
-  async add(channel: ChannelId, wish: RequestedWork): Promise<number> {
-    return this.#add(channel, wish);
+  async add(channel: ChannelId, work: RequestedWork): Promise<number> {
+    return this.#add(channel, work);
   }
 
   /** Asks a daemon; whoever may takes it. @returns the request's id */
-  async addForDaemon(kind: DaemonWish, of: AskedDaemon): Promise<number> {
+  async addForDaemon(kind: DaemonWork, of: AskedDaemon): Promise<number> {
     return this.#add(null, { kind }, of);
   }
 
   async #add(
     channel: ChannelId | null,
-    wish: WaitingRequest["wish"],
+    work: WaitingRequest["work"],
     of: AskedDaemon = { name: null, host: null },
   ): Promise<number> {
     const [row] = await this.#db.query<{ id: number }>(
@@ -111,10 +123,10 @@ export class RequestStore {
       },
       [
         channel,
-        wish.kind === "forced reload" ? "reload" : wish.kind,
-        wish.kind === "redo" ? wish.job : null,
-        wish.kind === "forget" ? storableText(wish.person) : null,
-        focusOf(wish),
+        work.kind === "forced reload" ? "reload" : work.kind,
+        work.kind === "redo" ? work.job : null,
+        work.kind === "forget" ? storableText(work.person) : null,
+        focusOf(work),
         of.name,
         of.host,
       ],
@@ -135,7 +147,7 @@ export class RequestStore {
     return rows.length === 1;
   }
 
-  /** Removes a request that is answered: whoever only looks leaves nothing behind. */
+  /** Removes an answered request, so that a read-only command leaves no row. */
   async remove(id: number): Promise<void> {
     await this.#db.query(
       { name: "request_remove", text: "delete from requests where id = $1 and ended_at is not null" },
@@ -158,24 +170,12 @@ export class RequestStore {
     return { isTaken: row.taken, answer: row.ended ? row.answer : undefined };
   }
 
-  /** What waits for somebody to take it, oldest first. */
+  /** Requests that no daemon has taken, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      channel_id: number | null;
-      platform: string;
-      name: string;
-      age_ms: number;
-      kind: Kind;
-      job_id: number | null;
-      person: string | null;
-      focus: string | null;
-      for_daemon: string | null;
-      for_host: string | null;
-    }>(
+    const rows = await this.#db.query<RawRequest>(
       {
         name: "requests_waiting",
-        text: `select r.id, r.channel_id, c.platform, c.name, r.kind, r.job_id, r.person, r.focus, r.for_daemon, r.for_host,
+        text: `select r.id, r.channel_id as channel, c.platform, c.name, r.kind, r.job_id as job, r.person, r.focus, r.for_daemon, r.for_host,
                     (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
                from requests r left join channels c on c.id = r.channel_id
               where r.taken_at is null and r.kind = any($1)
@@ -183,16 +183,16 @@ export class RequestStore {
       },
       [KNOWN_KINDS],
     );
-    return rows.map(({ id, channel_id: channel, platform, name, age_ms: ageMs, ...row }) => {
+    return rows.map(({ id, channel, platform, name, ageMs, forDaemon, forHost, ...row }) => {
       if (channel === null)
         return {
           id,
           channel,
           ageMs,
-          of: { name: row.for_daemon, host: row.for_host },
-          wish: { kind: toDaemonWish(row) },
+          of: { name: forDaemon, host: forHost },
+          work: { kind: toDaemonWork(row) },
         };
-      return { id, channel: channelId(channel), address: { platform, name }, ageMs, wish: toWish(row) };
+      return { id, channel, address: { platform, name }, ageMs, work: toWork(row) };
     });
   }
 
@@ -220,7 +220,7 @@ export class RequestStore {
     );
   }
 
-  /** Removes what nobody took in time, and what has long been answered. */
+  /** Removes expired requests and old answers. */
   async clean(): Promise<void> {
     await this.#db.query({
       name: "requests_clean",
@@ -236,25 +236,24 @@ export class RequestStore {
   }
 }
 
-function focusOf(wish: WaitingRequest["wish"]): string | null {
-  if (wish.kind === "forced reload") return FORCED;
-  return wish.kind === "compact" && wish.focus !== undefined ? storableText(wish.focus) : null;
+function focusOf(work: WaitingRequest["work"]): string | null {
+  if (work.kind === "forced reload") return FORCED;
+  return work.kind === "compact" && work.focus !== undefined ? storableText(work.focus) : null;
 }
 
-function toDaemonWish({ kind, focus }: { readonly kind: Kind; readonly focus: string | null }): DaemonWish {
+function toDaemonWork({ kind, focus }: Pick<RawRequest, "kind" | "focus">): DaemonWork {
   if (kind !== "reload") return "status";
   return focus === FORCED ? "forced reload" : "reload";
 }
 
 /** The constraints of the table say which kind has what. */
-function toWish(row: {
-  readonly kind: Kind;
-  readonly job_id: number | null;
-  readonly person: string | null;
-  readonly focus: string | null;
-}): RequestedWork {
-  const { kind, job_id: job, person, focus } = row;
-  if (kind === "redo" && job !== null) return { kind, job: jobId(job) };
+function toWork({
+  kind,
+  job,
+  person,
+  focus,
+}: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+  if (kind === "redo" && job !== null) return { kind, job };
   if (kind === "forget" && person !== null) return { kind, person };
   if (kind === "stop" || kind === "reset") return { kind };
   return { kind: "compact", ...(focus !== null && { focus }) };
@@ -278,7 +277,7 @@ export class RunCommandStore {
 
   /**
    * Notes that the command in a message is run. Once or twice with the same claim is the same.
-   * @returns false: somebody else has run it
+   * @returns false: another process has run it
    */
   async claim(platform: string, messageId: string, claim: string): Promise<boolean> {
     const [row] = await this.#db.query<{ claim: string }>(

@@ -1,5 +1,5 @@
 import type { JobKind, Tier } from "../../core/compaction.ts";
-import { type ChannelId, type JobId, jobId, type Seq } from "../../core/ids.ts";
+import { type ChannelId, type JobId, type Seq } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
 /** A job of a channel, as it was or is, and the summary that it made. */
@@ -24,7 +24,7 @@ export interface CompactionRecord {
     readonly model: string | null;
     /** Estimated. */
     readonly tokens: number;
-    /** The context shows it; else another one covers its range by now. */
+    /** The context shows it; otherwise another summary covers its range. */
     readonly live: boolean;
     readonly needsRedo: boolean;
     readonly text: string;
@@ -58,29 +58,6 @@ export interface CompactionTotals {
   readonly summaryTokens: number;
 }
 
-interface RawCompaction {
-  id: number;
-  kind: JobKind;
-  tier: Tier;
-  state: CompactionRecord["state"];
-  attempt: number;
-  from_seq: number;
-  to_seq: number;
-  messages: number;
-  level: number;
-  source_tokens: number;
-  memories: number;
-  created_at: Date;
-  ended_at: Date | null;
-  reason: string | null;
-  summary_kind: "model" | "digest" | null;
-  summary_model: string | null;
-  summary_tokens: number;
-  summary_live: boolean;
-  summary_needs_redo: boolean;
-  summary_text: string;
-}
-
 interface RawTotals {
   tier: Tier;
   jobs: number;
@@ -93,11 +70,12 @@ interface RawTotals {
   stale: number;
 }
 
-const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq, j.level, j.source_tokens, j.memories,
-  j.created_at, j.ended_at, j.reason, s.kind as summary_kind, s.model as summary_model, s.tokens as summary_tokens,
-  s.live as summary_live, s.needs_redo as summary_needs_redo, s.text as summary_text,
+const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq,
   (select count(*) from entries e where e.channel_id = j.channel_id and e.kind <> 'notice'
-                                    and e.seq between j.from_seq and j.to_seq) as messages
+                                    and e.seq between j.from_seq and j.to_seq) as messages,
+  j.level, j.source_tokens, case when s.id is not null then json_build_object('kind', s.kind, 'model', s.model, 'tokens', s.tokens,
+    'live', s.live, 'needsRedo', s.needs_redo, 'text', s.text) end as summary,
+  j.memories, j.created_at, j.ended_at, j.reason
   from jobs j left join summaries s on s.job_id = j.id`;
 
 /** What compactions did, for people. It writes nothing. */
@@ -110,7 +88,7 @@ export class CompactionStore {
 
   /** The newest jobs of a channel, oldest first. */
   async list(channel: ChannelId, limit: number): Promise<CompactionRecord[]> {
-    const rows = await this.#db.query<RawCompaction>(
+    const rows = await this.#db.query<JobRecord>(
       { name: "compactions_list", text: `${SELECT} where j.channel_id = $1 order by j.id desc limit $2` },
       [channel, limit],
     );
@@ -118,7 +96,7 @@ export class CompactionStore {
   }
 
   async totals(channel: ChannelId): Promise<CompactionTotals> {
-    const rows = await this.#db.query<RawTotals & Record<string, unknown>>(
+    const rows = await this.#db.query<RawTotals>(
       {
         name: "compaction_totals",
         text: `select j.tier, count(s.id) as jobs,
@@ -155,7 +133,7 @@ export class CompactionStore {
 
   /** @param channel undefined: of whatever channel */
   async find(job: JobId, channel?: ChannelId): Promise<CompactionRecord | undefined> {
-    const [row] = await this.#db.query<RawCompaction>(
+    const [row] = await this.#db.query<JobRecord>(
       {
         name: "compaction_find",
         text: `${SELECT} where j.id = $1 and ($2::bigint is null or j.channel_id = $2)`,
@@ -170,7 +148,7 @@ export class CompactionStore {
     channel: ChannelId,
     { fromSeq, toSeq }: Pick<CompactionRecord, "fromSeq" | "toSeq">,
   ): Promise<JobId | null> {
-    const [row] = await this.#db.query<{ id: number | null }>(
+    const [row] = await this.#db.query<{ id: JobId | null }>(
       {
         name: "compaction_covering",
         text: `select s.job_id as id from summaries s
@@ -178,12 +156,12 @@ export class CompactionStore {
       },
       [channel, fromSeq, toSeq],
     );
-    return row === undefined || row.id === null ? null : jobId(row.id);
+    return row?.id ?? null;
   }
 
   /** The job that is under way. */
   async liveJob(channel: ChannelId): Promise<CompactionRecord | null> {
-    const [row] = await this.#db.query<RawCompaction>(
+    const [row] = await this.#db.query<JobRecord>(
       {
         name: "compaction_live",
         text: `${SELECT} where j.channel_id = $1 and j.state in ('running', 'staged')`,
@@ -194,31 +172,9 @@ export class CompactionStore {
   }
 }
 
-function toRecord(row: RawCompaction): CompactionRecord {
-  const { created_at: createdAt, ended_at: endedAt } = row;
-  return {
-    id: jobId(row.id),
-    kind: row.kind,
-    tier: row.tier,
-    state: row.state,
-    attempt: row.attempt,
-    fromSeq: row.from_seq,
-    toSeq: row.to_seq,
-    messages: row.messages,
-    level: row.level,
-    sourceTokens: row.source_tokens,
-    summary: row.summary_kind && {
-      kind: row.summary_kind,
-      model: row.summary_model,
-      tokens: row.summary_tokens,
-      live: row.summary_live,
-      needsRedo: row.summary_needs_redo,
-      text: row.summary_text,
-    },
-    memories: row.memories,
-    createdAt,
-    endedAt,
-    ms: endedAt && endedAt.getTime() - createdAt.getTime(),
-    reason: row.reason,
-  };
+type JobRecord = Omit<CompactionRecord, "ms">;
+
+function toRecord({ reason, ...job }: JobRecord): CompactionRecord {
+  const { createdAt, endedAt } = job;
+  return { ...job, ms: endedAt && endedAt.getTime() - createdAt.getTime(), reason };
 }

@@ -31,8 +31,8 @@ interface ReadyExtract {
 
 export interface SummaryRange {
   readonly id: number;
-  readonly from_seq: number;
-  readonly to_seq: number;
+  readonly fromSeq: number;
+  readonly toSeq: number;
   readonly tokens: number;
 }
 
@@ -56,7 +56,7 @@ export async function readyExtracts(
   messageIds: readonly string[],
   digester: Digester,
 ): Promise<ReadyExtracts> {
-  const summaries = await db.query<SummaryRange & Record<string, unknown>>(
+  const summaries = await db.query<SummaryRange>(
     {
       name: "summaries_behind",
       text: `with gone as materialized (
@@ -77,7 +77,7 @@ export async function readyExtracts(
   const ready = new Map<number, ReadyExtract>();
   for (const summary of summaries) {
     const of = await stateOf(db, channel, summary);
-    const entries = await readCurrentEntries(db, channel, summary.from_seq, summary.to_seq);
+    const entries = await readCurrentEntries(db, channel, summary.fromSeq, summary.toSeq);
     ready.set(summary.id, { of, extract: await digester.ofEntries(entries, mostTokens(summary)) });
   }
   return ready;
@@ -96,7 +96,7 @@ export async function stateOf(client: Queryable, channel: ChannelId, range: Summ
                       where e.channel_id = $1 and e.deleted_at is not null) as deleted,
                     (select count(*) from shown join revisions r using (seq) where r.channel_id = $1) as revisions`,
     },
-    [channel, range.from_seq, range.to_seq],
+    [channel, range.fromSeq, range.toSeq],
   );
   return `${range.tokens} tokens, ${row?.deleted ?? "?"} deleted, ${row?.revisions ?? "?"} revisions`;
 }

@@ -1,14 +1,13 @@
 import {
   type CommitOutcome,
   type Job,
-  type JobKind,
   type JobPlan,
   type JobResult,
   type Landed,
   MAX_LIVE_SUMMARIES,
-  type Tier,
 } from "../../core/compaction.ts";
-import { type ChannelId, channelId, jobId, type Owner, type Seq } from "../../core/ids.ts";
+import type { ChannelId, Owner, Seq } from "../../core/ids.ts";
+import { openWorkOf } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
@@ -16,46 +15,14 @@ import { type Digester, type Extract, mostTokens } from "./extracts.ts";
 import { type EditedMeanwhile, renewWritten } from "./renewed-summaries.ts";
 import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
-interface RawJob {
-  id: number;
-  channel_id: number;
-  kind: JobKind;
-  tier: Tier;
-  from_seq: number;
-  to_seq: number;
-  level: number;
-  source_tokens: number;
-  attempt: number;
-  state: Job["state"];
-  result: JobResult | null;
-  is_ahead: boolean;
-}
-
 const NOTHING: JobResult = { parts: [], memories: [], summary: null };
 
-function toJob(row: RawJob): Job {
-  return {
-    id: jobId(row.id),
-    channel: channelId(row.channel_id),
-    kind: row.kind,
-    tier: row.tier,
-    fromSeq: row.from_seq,
-    toSeq: row.to_seq,
-    level: row.level,
-    sourceTokens: row.source_tokens,
-    attempt: row.attempt,
-    state: row.state,
-    result: row.result ?? NOTHING,
-    isAhead: row.is_ahead,
-  };
-}
-
-const COLUMNS =
-  "id, channel_id, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state, result, is_ahead";
+const COLUMNS = `id, channel_id as channel, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state,
+  coalesce(result, '${JSON.stringify(NOTHING)}') as result, is_ahead`;
 
 /**
- * Rows of `jobs`. Beginning one takes the channel's epoch; all that follows is fenced by its attempt, so that a job
- * that somebody else has begun again can do no harm, and one whose result is staged loses nothing of it.
+ * Rows of `jobs`. The start of a job is fenced by the channel's epoch, and all later writes by its attempt: an outdated process
+ * cannot change a job that was started again, and a staged result stays.
  */
 export class JobStore {
   readonly #db: Database;
@@ -69,7 +36,7 @@ export class JobStore {
   /** @throws StaleEpochError if another daemon has the channel */
   async begin(owner: Owner, plan: JobPlan): Promise<Job> {
     const { kind, tier, fromSeq, toSeq, level, sourceTokens, isAhead = false } = plan;
-    const [row] = await this.#db.query<RawJob>(
+    const [row] = await this.#db.query<Job>(
       {
         name: "job_begin",
         text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, p_is_ahead => $9)`,
@@ -77,22 +44,22 @@ export class JobStore {
       [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), isAhead],
     );
     if (row === undefined) throw new Error("begin_job returned no row");
-    return toJob(row);
+    return row;
   }
 
   /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
   async take(owner: Owner): Promise<Job | null> {
-    const [row] = await this.#db.query<RawJob>(
+    const [row] = await this.#db.query<Job>(
       { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2)` },
       [owner.channel, owner.epoch],
     );
-    return row === undefined ? null : toJob(row);
+    return row ?? null;
   }
 
   /** Begins a job once more, for a shorter range or the same. @returns null: it is ours no more */
   async again(job: Job, range: { readonly toSeq: Seq; readonly sourceTokens: number }): Promise<Job | null> {
     const isSame = range.toSeq === job.toSeq;
-    const [row] = await this.#db.query<RawJob>(
+    const [row] = await this.#db.query<Job>(
       {
         name: "job_again",
         text: `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
@@ -101,7 +68,7 @@ export class JobStore {
       },
       [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), isSame],
     );
-    return row === undefined ? null : toJob(row);
+    return row ?? null;
   }
 
   /** Keeps what is finished of it, so that it is not paid for again. @returns false: it is ours no more */
@@ -189,12 +156,11 @@ export class JobStore {
    * @throws StaleEpochError if another daemon has the channel
    */
   async commitAhead(owner: Owner): Promise<Landed[]> {
-    const rows = await this.#db.query<RawJob>(
+    const jobs = await this.#db.query<Job>(
       { name: "jobs_commit_ahead", text: `select ${COLUMNS} from commit_ahead($1, $2, $3)` },
       [owner.channel, owner.epoch, MAX_LIVE_SUMMARIES],
     );
-    return rows.map((row) => {
-      const job = toJob(row);
+    return jobs.map((job) => {
       const { summary, memories } = job.result;
       if (summary === null) throw new Error(`job ${job.id} was written ahead without a summary`);
       return { job, summary, memories: memories.length };
@@ -246,7 +212,7 @@ export class JobStore {
 /** Who makes the substitute of a summary that tells what was edited while it was written. */
 export interface SubstituteMaker {
   readonly digester: Digester;
-  /** Made ahead, behind so many edits. */
+  /** Made ahead, after this number of edits. */
   readonly ready?: { readonly extract: Extract; readonly edits: number };
 }
 
@@ -258,7 +224,7 @@ interface JobEdits extends EditedMeanwhile {
 
 /** What was edited since a job began. @returns undefined: nothing, or the job has ended */
 async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<JobEdits | undefined> {
-  const [row] = await client.query<{ channel: number; edited: boolean; terms: string[]; count: number }>(
+  const [row] = await client.query<{ channel: ChannelId; edited: boolean; terms: string[]; count: number }>(
     {
       name: "job_edits",
       text: `select channel_id as channel, edited, edited_terms as terms, cardinality(edited_seqs) as count from jobs
@@ -268,37 +234,28 @@ async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<Jo
   );
   if (row === undefined) return undefined;
   const { channel, edited: isInRange, terms, count } = row;
-  return { channel: channelId(channel), isInRange, terms: new Set(terms), count };
+  return { channel, isInRange, terms: new Set(terms), count };
 }
 
-/** What was begun in a channel, and is not over: of a compaction, and of its agent's subagents. */
+/** What was begun in a channel, and is not over: of a compaction, and of features. */
 interface UnderWay {
   readonly hasLiveJob: boolean;
-  readonly hasSubagents: boolean;
+  readonly hasOpenWork: boolean;
   readonly takenBack: number;
   readonly lastDeletion: string | null;
 }
 
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
-  const [row] = await client.query<{
-    job: boolean;
-    subagents: boolean;
-    taken_back: number;
-    last_deletion: string | null;
-  }>(
+  const [row] = await client.query<UnderWay>(
     {
       name: "under_way",
-      text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as job,
-                    exists (select from subagents where channel_id = $1 and closed_at is null) as subagents,
+      text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as has_live_job,
+                    ${openWorkOf("$1")} as has_open_work,
                     notes_taken_back($1) as taken_back,
                     last_deletion($1)::text as last_deletion`,
     },
     [channel],
   );
-  return {
-    hasLiveJob: row?.job === true,
-    hasSubagents: row?.subagents === true,
-    takenBack: row?.taken_back ?? 0,
-    lastDeletion: row?.last_deletion ?? null,
-  };
+  if (row === undefined) throw new Error("under_way returned no row");
+  return row;
 }

@@ -21,7 +21,7 @@ export interface AffectedSummary extends SummaryRange {
   /** The first entry whose words it may hold. */
   readonly saw: Seq;
   /** The texts of its range are no longer kept: it cannot be written again. */
-  readonly is_gone: boolean;
+  readonly isGone: boolean;
 }
 
 /** Of a merged one nothing is left to write it again of, or an extract of, only if all of its texts are gone. */
@@ -42,7 +42,7 @@ async function readAffected(
   seqs: readonly Seq[],
   behind: Seq,
 ): Promise<AffectedSummary[]> {
-  return client.query<AffectedSummary & Record<string, unknown>>(
+  return client.query<AffectedSummary>(
     {
       name: "summaries_affected",
       text: `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between s.from_seq and s.to_seq) as covers
@@ -68,7 +68,7 @@ async function readReaders(
   those: readonly AffectedSummary[],
 ): Promise<AffectedSummary[]> {
   if (cut.length === 0) return [];
-  return client.query<AffectedSummary & Record<string, unknown>>(
+  return client.query<AffectedSummary>(
     {
       name: "summaries_reading_cut",
       text: `select ${AFFECTED}, false as covers from summaries s
@@ -103,13 +103,13 @@ async function changeSummaries(
   const cut: AffectedSummary[] = [];
   const affected = await readAffected(client, channel, seqs, Math.min(...unsaid.seqs));
   for (const summary of affected) {
-    if (!summary.is_gone) {
+    if (!summary.isGone) {
       if (await tells(summary)) await change(summary);
     } else if (await cutText(client, summary, await unsaidIn(client, channel, summary, unsaid))) {
       cut.push(summary);
     }
   }
-  const ends = cut.map(({ to_seq: end }) => end);
+  const ends = cut.map(({ toSeq: end }) => end);
   for (const summary of await readReaders(client, channel, ends, affected))
     if ((await unsaidIn(client, channel, summary, unsaid)).size > 0) await change(summary);
   await endJobsReading(client, channel, ends);
@@ -184,7 +184,7 @@ export async function renewWritten(
   digester: Digester,
   ready?: Extract,
 ): Promise<void> {
-  const [summary] = await client.query<AffectedSummary & Record<string, unknown>>(
+  const [summary] = await client.query<AffectedSummary>(
     {
       name: "summary_written",
       text: `select ${AFFECTED}, true as covers from summaries s where s.channel_id = $1 and s.job_id = $2 and s.live`,
@@ -203,7 +203,7 @@ export async function renewWritten(
 async function unsaidIn(
   client: Queryable,
   channel: ChannelId,
-  { told, saw, from_seq: from, to_seq: to }: AffectedSummary,
+  { told, saw, fromSeq: from, toSeq: to }: AffectedSummary,
   { terms, keys }: Pick<Unsaid, "terms" | "keys">,
 ): Promise<ReadonlySet<string>> {
   const found = tellingTerms(told).intersection(terms);
@@ -256,10 +256,10 @@ export async function endJobsReading(
 async function extractOf(
   client: Queryable,
   channel: ChannelId,
-  summary: Pick<AffectedSummary, "from_seq" | "to_seq" | "level" | "tokens" | "id">,
+  summary: Pick<AffectedSummary, "fromSeq" | "toSeq" | "level" | "tokens" | "id">,
   digester: Digester,
 ): Promise<Extract> {
-  const { from_seq: fromSeq, to_seq: toSeq, level } = summary;
+  const { fromSeq, toSeq, level } = summary;
   const maxTokens = mostTokens(summary);
   const merged = level === 1 ? [] : await readMerged(client, channel, { fromSeq, toSeq });
   if (merged.length > 0)

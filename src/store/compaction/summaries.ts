@@ -32,33 +32,18 @@ export async function readCoverage(
   return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes, rejections };
 }
 
-interface RawSummary {
-  from_seq: number;
-  to_seq: number;
-  level: number;
-  kind: Summary["kind"];
-  text: string;
-  tokens: number;
-  needs_redo: boolean;
-  messages: number | null;
-  first_at: Date | null;
-  last_at: Date | null;
+interface RawSummary extends Omit<Summary, "span"> {
+  readonly messages: number | null;
+  readonly firstAt: Date | null;
+  readonly lastAt: Date | null;
 }
 
 const COLUMNS = "from_seq, to_seq, level, kind, text, tokens, needs_redo, messages, first_at, last_at";
 
-function toSummary({
-  from_seq: fromSeq,
-  to_seq: toSeq,
-  needs_redo: needsRedo,
-  messages,
-  first_at: firstAt,
-  last_at: lastAt,
-  ...rest
-}: RawSummary): Summary {
+function toSummary({ messages, firstAt, lastAt, ...rest }: RawSummary): Summary {
   const span =
     messages === null || firstAt === null || lastAt === null ? null : { messages, firstAt, lastAt };
-  return { fromSeq, toSeq, span, needsRedo, ...rest };
+  return { ...rest, span };
 }
 
 /** @param as as the view shows them; or as whoever summarises reads them, without what was edited since */
@@ -112,33 +97,26 @@ async function readOmission(
   coveredTo: Seq,
   toSeq: Seq,
 ): Promise<Omission | null> {
-  const [row] = await client.query<{
-    count: number;
-    tokens: number;
-    first_at: Date | null;
-    last_at: Date | null;
-  }>(
+  const [row] = await client.query<Omission>(
     {
       name: "omission_read",
-      text: `select count(*) filter (where kind <> 'notice') as count, coalesce(sum(tokens), 0)::bigint as tokens,
+      text: `select $2::bigint + 1 as from_seq, $3::bigint as to_seq, count(*) filter (where kind <> 'notice') as count,
+                    coalesce(sum(tokens), 0)::bigint as tokens,
                     min(at) filter (where kind <> 'notice') as first_at, max(at) filter (where kind <> 'notice') as last_at
-               from entries where channel_id = $1 and seq > $2 and seq <= $3`,
+               from entries where channel_id = $1 and seq > $2 and seq <= $3 having bool_or(kind <> 'notice')`,
     },
     [id, coveredTo, toSeq],
   );
-  if (row === undefined || row.first_at === null || row.last_at === null) return null;
-  const { count, tokens, first_at: firstAt, last_at: lastAt } = row;
-  return { fromSeq: coveredTo + 1, toSeq, count, tokens, firstAt, lastAt };
+  return row ?? null;
 }
 
 /** What is written ahead and waits for its commit, by seq. */
 async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
-  const rows = await client.query<{ kind: Stretch["kind"]; from_seq: Seq; to_seq: Seq }>(
+  return client.query<Stretch>(
     {
       name: "jobs_ahead",
       text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
     },
     [channel],
   );
-  return rows.map(({ kind, from_seq: fromSeq, to_seq: toSeq }) => ({ kind, fromSeq, toSeq }));
 }

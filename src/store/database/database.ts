@@ -19,7 +19,7 @@ import {
   READ_ONLY,
   SESSION_SETTINGS,
 } from "./session-settings.ts";
-import type { Connection, Queryable, Statement } from "./queryable.ts";
+import type { CamelRow, Connection, Queryable, Statement } from "./queryable.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
@@ -31,7 +31,7 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** How long who has lost a deadlock waits, give or take a quarter, ms. */
+/** Delay before the victim of a deadlock is repeated, give or take a quarter, ms. */
 const DEADLOCK_REST_MS = 50;
 
 /**
@@ -131,7 +131,7 @@ export class Database implements Queryable, AsyncDisposable {
     return { query: async (statement, values = []) => this.#lookUps.query(statement, values, signal) };
   }
 
-  async query<Row extends pg.QueryResultRow>(
+  async query<Row extends pg.QueryResultRow & CamelRow<Row>>(
     statement: Statement,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
@@ -276,9 +276,9 @@ export class Database implements Queryable, AsyncDisposable {
   }
 
   /**
-   * Does once more, by a fresh connection, what failed for an unknown reason: where another version has migrated the
-   * database meanwhile, no connection of before goes on ("cached plan must not change result type"). What failed has left
-   * nothing: a statement is a transaction of its own. The same goes for who was ended so that another one, which waited for it, goes on.
+   * Repeats by a fresh connection what failed for an unknown reason: after a migration by another version, older connections
+   * fail ("cached plan must not change result type"). A failed statement has changed nothing: it is a transaction of its own.
+   * The victim of a deadlock is repeated as well.
    */
   async #withFresh<Result>(work: () => Promise<Result>, again: () => Promise<Result>): Promise<Result> {
     const generation = this.#generation;

@@ -11,7 +11,7 @@ export class StaleEpochError extends WeirError {
   readonly retryable = false;
 }
 
-/** Another daemon has taken the partition since: this one takes none of its channels any more. */
+/** Another daemon has taken the partition: this daemon can take no channel of it. */
 export class StalePartitionError extends WeirError {
   readonly retryable = false;
 }
@@ -33,7 +33,7 @@ const REFUSED = /^(?:28|3D000|42501)/;
 /** SQLSTATEs of what a value is guilty of, or the caller: data, constraints, limits of size, and what functions of ours raise. */
 const FOREGONE = /^(?:22|23|54|P0|WE)/;
 
-/** SQLSTATEs by which a value is refused whoever writes it: data exceptions, and limits of size. */
+/** SQLSTATEs of a refused value: data exceptions, and limits of size. */
 const REFUSED_VALUE = /^(?:22|54)/;
 /** not_null_violation, check_violation: of a row. */
 const REFUSED_ROW = /^(?:23502|23514)$/;
@@ -130,7 +130,7 @@ export function isRefusedValue(error: unknown): boolean {
 
 /**
  * Whether the database will never take a message with these values. Every other failure is no fault of the message's.
- * @returns by which rule, without a word of the values; null: it is something else
+ * @returns the violated rule, without the values; null: another error
  */
 export function ruleOfRefusal(error: unknown): string | null {
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return null;

@@ -14,18 +14,18 @@ export interface DatabaseFacts {
   readonly user: string;
   /** `UTF8`, `LATIN1`, … */
   readonly encoding: string;
-  readonly is_standby: boolean;
+  readonly isStandby: boolean;
   /** Transactions are read-only by a setting of the server, the database, the role or the address. */
-  readonly is_read_only: boolean;
-  readonly search_path: string;
+  readonly isReadOnly: boolean;
+  readonly searchPath: string;
   /** The first schema of the search path that exists, where tables are made; null: none does. */
   readonly schema: string | null;
-  readonly may_create: boolean | null;
+  readonly mayCreate: boolean | null;
   /** Columns of the table `schema_migrations`; null: there is none. */
   readonly record: readonly string[] | null;
-  readonly record_owner: string | null;
+  readonly recordOwner: string | null;
   /** This user may do what the owner of the table may. */
-  readonly owns_record: boolean | null;
+  readonly ownsRecord: boolean | null;
   /** The tables, indexes and so on where ours would be made; null: some of ours are there already. */
   readonly relations: readonly string[] | null;
   readonly extensions: readonly ExtensionFacts[];
@@ -35,10 +35,10 @@ interface ExtensionFacts {
   readonly name: string;
   /** Null: it is not in this database. */
   readonly schema: string | null;
-  readonly is_in_path: boolean;
+  readonly isInPath: boolean;
   /** The server has its files. */
-  readonly is_offered: boolean;
-  readonly may_create: boolean;
+  readonly isOffered: boolean;
+  readonly mayCreate: boolean;
 }
 
 /** A table that never had a row holds no record of a migration: a start that failed has left it. */
@@ -50,15 +50,15 @@ export const LOOK = `
       from pg_class c where c.oid = to_regclass('schema_migrations')
   ), extensions as (
     select needed.name, n.nspname as schema,
-           coalesce(n.nspname = any (current_schemas(true)), false) as is_in_path,
+           coalesce(n.nspname = any (current_schemas(true)), false) as "isInPath",
            case when e.oid is null
-                then exists (select from pg_available_extensions a where a.name = needed.name) else true end as is_offered,
+                then exists (select from pg_available_extensions a where a.name = needed.name) else true end as "isOffered",
            case when e.oid is null
                 then current_setting('is_superuser') = 'on'
                   or has_database_privilege(current_database(), 'create') and exists (
                        select from pg_available_extension_versions v
                         where v.name = needed.name and (v.trusted or not v.superuser))
-                else true end as may_create
+                else true end as "mayCreate"
       from unnest(array['${EXTENSIONS.join("', '")}']) as needed (name)
       left join pg_extension e on e.extname = needed.name
       left join pg_namespace n on n.oid = e.extnamespace
@@ -121,10 +121,10 @@ function whyEncoding({ database, encoding, user }: DatabaseFacts): string | null
   );
 }
 
-function whyReadOnly({ is_standby, is_read_only, database }: DatabaseFacts): string | null {
-  if (is_standby)
+function whyReadOnly({ isStandby, isReadOnly, database }: DatabaseFacts): string | null {
+  if (isStandby)
     return "The database's server is a standby, which takes no writes: point database.url (DATABASE_URL) at its primary.";
-  if (!is_read_only) return null;
+  if (!isReadOnly) return null;
   return (
     `The database ${quoted(database)} takes no writes, since default_transaction_read_only is on: some hosts set it when the disk is full; ` +
     "else look for it in the address, and in ALTER ROLE, ALTER DATABASE and postgresql.conf."
@@ -142,47 +142,47 @@ function whyForeign({ database, record, relations }: DatabaseFacts, own: Readonl
   return `The database ${quoted(database)} holds another program's tables with names that Weir needs (${shown}${more}): ${elsewhere}`;
 }
 
-function whyNoPlace({ schema, search_path, may_create, relations, user }: DatabaseFacts): string | null {
+function whyNoPlace({ schema, searchPath, mayCreate, relations, user }: DatabaseFacts): string | null {
   if (relations === null) return null;
   if (schema === null)
     return (
-      `The user ${quoted(user)} can use no schema of its search_path (${search_path}): as a superuser, make one of them ` +
+      `The user ${quoted(user)} can use no schema of its search_path (${searchPath}): as a superuser, make one of them ` +
       `(\`create schema NAME authorization ${quoted(user)}\`), or open one (\`grant usage, create on schema NAME to ${quoted(user)}\`).`
     );
-  if (may_create === true) return null;
+  if (mayCreate === true) return null;
   return (
     `The user ${quoted(user)} may not make tables in the schema ${quoted(schema)}: as its owner, ` +
     `\`grant create on schema ${quoted(schema)} to ${quoted(user)}\`.`
   );
 }
 
-function whyNotOwner({ relations, record_owner, owns_record, user, database }: DatabaseFacts): string | null {
-  if (relations !== null || record_owner === null || owns_record === true) return null;
+function whyNotOwner({ relations, recordOwner, ownsRecord, user, database }: DatabaseFacts): string | null {
+  if (relations !== null || recordOwner === null || ownsRecord === true) return null;
   return (
-    `The tables in the database ${quoted(database)} belong to ${quoted(record_owner)}, and database.url (DATABASE_URL) connects as ` +
-    `${quoted(user)}, who may not change them: connect as ${quoted(record_owner)}, or as a superuser, ` +
-    `\`reassign owned by ${quoted(record_owner)} to ${quoted(user)}\` there.`
+    `The tables in the database ${quoted(database)} belong to ${quoted(recordOwner)}, and database.url (DATABASE_URL) connects as ` +
+    `${quoted(user)}, who may not change them: connect as ${quoted(recordOwner)}, or as a superuser, ` +
+    `\`reassign owned by ${quoted(recordOwner)} to ${quoted(user)}\` there.`
   );
 }
 
 function whyExtensions(facts: DatabaseFacts, isWriter: boolean): string | null {
-  const { extensions, relations, search_path, user, database } = facts;
+  const { extensions, relations, searchPath, user, database } = facts;
   const isNew = relations !== null;
-  const hidden = extensions.filter(({ schema, is_in_path }) => schema !== null && !is_in_path);
+  const hidden = extensions.filter(({ schema, isInPath }) => schema !== null && !isInPath);
   const [first] = hidden;
   if (first !== undefined) {
     const schemas = [...new Set(hidden.map(({ schema }) => quoted(schema ?? "")))].join(", ");
     return (
-      `${named(hidden)} in the schema ${schemas}, which is not in the search_path of the user ${quoted(user)} (${search_path}), or closed to it: ` +
-      `\`grant usage on schema ${schemas} to ${quoted(user)}; alter role ${quoted(user)} in database ${quoted(database)} set search_path = ${search_path}, ${schemas}\`.`
+      `${named(hidden)} in the schema ${schemas}, which is not in the search_path of the user ${quoted(user)} (${searchPath}), or closed to it: ` +
+      `\`grant usage on schema ${schemas} to ${quoted(user)}; alter role ${quoted(user)} in database ${quoted(database)} set search_path = ${searchPath}, ${schemas}\`.`
     );
   }
   const missing = extensions.filter(({ schema }) => schema === null);
-  const absent = missing.filter(({ is_offered }) => !is_offered);
+  const absent = missing.filter(({ isOffered }) => !isOffered);
   if (absent.length > 0)
     return `${named(absent)} not installed on the database's server: install what comes with Postgres (on Debian \`postgresql\`, elsewhere often \`postgresql-contrib\`).`;
   // The first migration makes what is missing.
-  const closed = isNew ? missing.filter(({ may_create }) => !may_create && isWriter) : missing;
+  const closed = isNew ? missing.filter(({ mayCreate }) => !mayCreate && isWriter) : missing;
   if (closed.length === 0) return null;
   const make = closed.map(({ name }) => `create extension ${name}`).join("; ");
   const why = isNew

@@ -24,7 +24,7 @@ class LookUpTooLongError extends WeirError {
   readonly retryable = true;
 }
 
-/** What tells a connection's process on the server from a later one with the same number. */
+/** Identifies a connection's process on the server, also if a later one has the same number. */
 interface Backend {
   readonly pid: number;
   readonly started: string;
@@ -38,7 +38,7 @@ interface Backend {
 export class LookUps implements AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #canceller: pg.Pool;
-  /** What waits for a connection; so the pool itself never has anybody waiting, whom it could not let go. */
+  /** Look-ups that wait for a connection; the queue of the pool itself could not drop them. */
   readonly #queue = new PQueue({ concurrency: CONNECTIONS });
   readonly #backends = new WeakMap<pg.PoolClient, Backend>();
   readonly #origin: ServerOrigin;

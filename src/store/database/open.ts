@@ -130,7 +130,7 @@ export async function migrateDatabase(
 }
 
 /**
- * Opens the database that a backup goes into, and makes an empty embedded server where there is none.
+ * Opens the target database of a restore, and makes an empty embedded server if there is no server.
  * @throws OperatorError if a Weir has the data folder
  */
 export async function openForRestore(
@@ -200,7 +200,7 @@ export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<vo
   try {
     await stat(path.join(dataDir, "postgres"));
   } catch (error) {
-    // What cannot be looked into is told of by whoever tries to use it.
+    // Later use of an unreadable folder reports the error.
     if (!isMissingFile(error)) return;
     throw new NotMigratedError(`There is no database in ${dataDir} yet: the first \`weir start\` makes it.`);
   }
@@ -253,7 +253,7 @@ async function own(
   return { connection: server.connection, server };
 }
 
-/** The server of a daemon that runs; where none does, the one of the data folder is started to be looked at. */
+/** The server of a running daemon; without a daemon, the server of the data folder is started for reading. */
 async function join(config: DatabaseConfig, log: Logger, stack: AsyncDisposableStack): Promise<Joined> {
   const { url, dataDir } = config;
   if (url !== null) return { connection: { url } };

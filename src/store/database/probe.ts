@@ -8,7 +8,7 @@ import { endClient, runOn } from "./statements.ts";
 const CROWDED = /^53/;
 
 /**
- * Asks the server for a sign of life over a connection of its own, so that no statement of anybody else delays the answer. For one asker
+ * Asks the server for a sign of life over a connection of its own, which no other statement can delay. For one asker
  * at a time.
  */
 export class Probe implements AsyncDisposable {

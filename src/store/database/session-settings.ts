@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { camelKey } from "../../config/camel-case.ts";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import { runOn } from "./statements.ts";
 
@@ -95,12 +96,14 @@ export async function applySettings(
     },
   );
   const missed = Object.entries(settings).find(([name, value]) => {
-    const held = rows[0]?.[name];
+    const held = rows[0]?.[camelKey(name)];
     return held !== value && !(OPTIONAL.has(name) && held === null);
   });
   if (missed === undefined) return;
   const [name, value] = missed;
-  throw notHeld(`${name} is ${JSON.stringify(rows[0]?.[name] ?? null)}, and not ${JSON.stringify(value)}`);
+  throw notHeld(
+    `${name} is ${JSON.stringify(rows[0]?.[camelKey(name)] ?? null)}, and not ${JSON.stringify(value)}`,
+  );
 }
 
 function notHeld(why: string, cause?: unknown): OperatorError {

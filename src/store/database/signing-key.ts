@@ -31,7 +31,7 @@ export interface Signer {
   derive(purpose: string, makes: "makes" | "makes none"): Promise<DerivedKey>;
 }
 
-/** A key for one purpose, from which nobody learns the one that it comes from. */
+/** A key for one purpose; it does not reveal the signing key. */
 export interface DerivedKey {
   /** Tells the keys apart that it comes from, and nothing of them. */
   readonly keyId: string;

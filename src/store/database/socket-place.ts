@@ -34,7 +34,7 @@ export function socketFolderOf({ dataDir, folder, prefix, socketName }: SocketPl
  * Makes the folder of a socket, closed to others, where there is none.
  * @param owners ids of the accounts whose it may be
  * @param what in words, for the error: `database socket`
- * @throws OperatorError if somebody else has put something in that place, or it cannot be made
+ * @throws OperatorError if another account owns the place, or it cannot be made
  */
 export async function makeSocketFolder(
   folder: string,

@@ -13,7 +13,7 @@ import {
 import type { Database } from "../database/database.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
-/** Messages of one transaction, and the characters from which on no more are added to it. */
+/** Limits of one transaction: messages, and characters after which no message is added. */
 const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
@@ -27,13 +27,14 @@ interface Waiting {
 }
 
 /**
- * Appends messages, of each channel in the order in which they are handed in. What arrives while an append of the same
- * channel is under way goes into the next transaction together: a burst or a page of a backfill costs a few commits.
+ * Appends messages in batches. Messages that are handed in during an append of their channel share the next transaction:
+ * a burst or a page of a backfill costs a few commits. A channel has one append at a time, since a page is handed in at
+ * once and keeps its order; the order of events that a platform delivers is the intake's.
  */
 export class AppendQueue {
   readonly #db: Database;
   readonly #listened: ListenedBatches;
-  /** Channels with an append under way, and what waits behind it. */
+  /** Messages that wait for the running append of their channel. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
 
   /** The last large batch that waits for its turn of the event loop. */
@@ -57,7 +58,7 @@ export class AppendQueue {
   }
 
   async #workOff(channel: ChannelId, lane: Waiting[]): Promise<void> {
-    // What is handed in at the same moment goes together.
+    // Messages of the same moment share a transaction.
     await Promise.resolve();
     while (lane.length > 0) await this.#appendSome(channel, lane.splice(0, batchSize(lane)));
     this.#lanes.delete(channel);
@@ -87,8 +88,8 @@ export class AppendQueue {
   }
 
   /**
-   * Large batches are told of one at a time, with a turn of the event loop between them: what follows from the pages of
-   * ten channels that end together takes longer than anybody's answer should wait.
+   * Large batches are reported one at a time, with a turn of the event loop between them: the work after the pages of ten
+   * channels that end together would delay answers.
    */
   async #breathe(): Promise<void> {
     this.#breath = this.#breath.then(async () => new Promise((resolve) => setImmediate(resolve)));

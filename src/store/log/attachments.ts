@@ -61,7 +61,7 @@ export class AttachmentStore {
     }
   }
 
-  /** Drops the pictures that a message's text does not name any more; of several of one name, where one of them went, all. */
+  /** Drops the pictures that a message's text no longer names; of several pictures with one name, all if the text names fewer. */
   async dropUnnamed(platform: string, messageId: string, text: string): Promise<void> {
     await this.#db.query(
       {
@@ -78,7 +78,7 @@ export class AttachmentStore {
 
   /** The pictures of messages, the newest messages first, at most `limit`. */
   async imagesOf(platform: string, messageIds: readonly string[], limit: number): Promise<KeptImage[]> {
-    const rows = await this.#db.query<{ message_id: string; type: string; bytes: Buffer }>(
+    return this.#db.query<KeptImage>(
       {
         name: "images_of",
         text: `select i.message_id, i.type, i.bytes from unnest($2::text[]) with ordinality m (id, place)
@@ -87,15 +87,14 @@ export class AttachmentStore {
       },
       [platform, messageIds, limit],
     );
-    return rows.map((row) => ({ messageId: row.message_id, type: row.type, bytes: row.bytes }));
   }
 
   /** Which pictures of messages are kept, those of a message in its order. */
   async list(platform: string, messageIds: readonly string[]): Promise<ListedImage[]> {
-    return this.#db.query<{ messageId: string; number: number; name: string; type: string; size: number }>(
+    return this.#db.query<ListedImage>(
       {
         name: "images_list",
-        text: `select message_id as "messageId", number, name, type, octet_length(bytes) as size from images
+        text: `select message_id, number, name, type, octet_length(bytes) as size from images
                 where platform = $1 and message_id = any($2) order by message_id, number`,
       },
       [platform, messageIds],
@@ -119,7 +118,7 @@ export class AttachmentStore {
 
   /** The pictures that the tools of a running turn have brought, in order; of those that are known by number, without their bytes. */
   async ofResults(turn: TurnId, known: readonly number[]): Promise<KeptResultImage[]> {
-    const rows = await this.#db.query<{ seq: Seq; number: number; type: string; bytes: Buffer | null }>(
+    return this.#db.query<KeptResultImage>(
       {
         name: "images_of_results",
         text: `select i.name::bigint as seq, i.number, i.type, case when i.number <> all ($2::integer[]) then i.bytes end as bytes
@@ -127,12 +126,11 @@ export class AttachmentStore {
       },
       [turn, known],
     );
-    return rows;
   }
 
   /** What a channel's log has under these ids of the platform: messages of people, and answers. By id. */
   async said(channel: ChannelId, messageIds: readonly string[]): Promise<Map<string, EntryReference>> {
-    const rows = await this.#db.query<{ message_id: string; seq: Seq }>(
+    const rows = await this.#db.query<{ messageId: string; seq: Seq }>(
       {
         name: "entries_of_messages",
         text: `select d.message_id, d.entry_seq as seq
@@ -151,7 +149,7 @@ export class AttachmentStore {
     });
     const bySeq = new Map(found.map((one) => [one.seq, said(one)]));
     return new Map(
-      rows.flatMap(({ message_id: id, seq }) => {
+      rows.flatMap(({ messageId: id, seq }) => {
         const one = bySeq.get(seq);
         return one === undefined ? [] : [[id, one] as const];
       }),

@@ -120,7 +120,7 @@ async function blankMessages(
   const told = { ...unsaid, terms: terms.union(await termsOfExpired(client, channel, due, keys)) };
   await replaceSummaries(client, channel, told, [...seqs, ...retold], digester, async (summary) => {
     // What was made ahead may be made of the words of such a call, or of such work.
-    if (retold.some((seq) => seq >= summary.from_seq && seq <= summary.to_seq)) return undefined;
+    if (retold.some((seq) => seq >= summary.fromSeq && seq <= summary.toSeq)) return undefined;
     const made = ready.get(summary.id);
     if (made === undefined || made.of !== (await stateOf(client, channel, summary))) return undefined;
     return made.extract;

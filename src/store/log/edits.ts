@@ -69,7 +69,7 @@ export async function editMessage(
   const { digester, keys } = makers;
   const stored = storableText(edit.text);
   const tokens = estimateTokens(stored) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
-  const [row] = await client.query<RawEdit & Record<string, unknown>>(
+  const [row] = await client.query<RawEdit>(
     { name: "revise_message", text: "select * from revise_message($1, $2, $3, $4, $5)" },
     [channel, storableText(edit.id), stored, tokens, edit.at],
   );
@@ -99,7 +99,7 @@ export async function editMessage(
   }
   // Results of tools quote memories: more has changed than the notice tells of.
   return row.outcome === "noted" && taken === 0
-    ? { outcome: "noted", seq, notedSeq: row.noted_seq }
+    ? { outcome: "noted", seq, notedSeq: row.notedSeq }
     : { outcome: "replaced", seq };
 }
 
@@ -126,7 +126,7 @@ async function isNews(
   { id, text, at }: Pick<InboundEdit, "id" | "text" | "at">,
   keys: TermKeys,
 ): Promise<boolean> {
-  const [row] = await client.query<{ known: Date; key_id: string | null; said: string | null }>(
+  const [row] = await client.query<{ known: Date; keyId: string | null; said: string | null }>(
     {
       name: "message_expired",
       text: `select greatest(e.appended_at, (select max(r.at) from revisions r
@@ -138,8 +138,8 @@ async function isNews(
     [channel, storableText(id)],
   );
   if (row === undefined || at <= row.known) return false;
-  const key = row.key_id === null ? null : await keys.find();
-  if (key === null || key.id !== row.key_id) return true;
+  const key = row.keyId === null ? null : await keys.find();
+  if (key === null || key.id !== row.keyId) return true;
   return printsOf(key, channel, tellingTerms(storableText(text))) !== row.said;
 }
 
@@ -147,7 +147,7 @@ interface RawEdit {
   /** `expired`: its text is no longer kept, and nothing was changed. */
   outcome: EditOutcome["outcome"] | "expired";
   seq: Seq;
-  noted_seq: Seq;
+  notedSeq: Seq;
   /** What the message said before. */
   former: string[];
 }

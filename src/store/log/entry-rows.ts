@@ -24,13 +24,13 @@ interface RawEntry {
   text: string;
   tokens: number;
   addressed: boolean;
-  author_id: string | null;
-  author_name: string | null;
-  author_bot: boolean | null;
-  message_id: string | null;
-  reply_to: string | null;
-  turn_id: number | null;
-  after_seq: number | null;
+  authorId: string | null;
+  authorName: string | null;
+  authorBot: boolean | null;
+  messageId: string | null;
+  replyTo: string | null;
+  turnId: number | null;
+  afterSeq: number | null;
   deleted: boolean;
   expired: boolean;
   data: {
@@ -48,9 +48,9 @@ interface RawEntry {
     unheard?: true;
   } | null;
   revised: string | null;
-  note_text: string | null;
-  note_author: string | null;
-  noted_at: Date | null;
+  noteText: string | null;
+  noteAuthor: string | null;
+  notedAt: Date | null;
 }
 
 /**
@@ -143,7 +143,7 @@ export async function readEntriesAt(
 }
 
 /** What people and agents said, as {@link said} reads it. */
-export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "author_name" | "revised" | "expired"> & {
+export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "authorName" | "revised" | "expired"> & {
   readonly at: Date | string;
   readonly agent: string | null;
 };
@@ -184,7 +184,7 @@ export async function readSaid(
 /** Characters that one look-up brings. */
 const MAX_QUOTED = 16_000;
 
-/** The first of what was found, as far as there is room for them; in its order. */
+/** The first results that fit into one look-up, in their order. */
 export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
   let length = 0;
   return rows.map(said).filter(({ text }, index) => {
@@ -215,7 +215,7 @@ async function resolve(client: Queryable, channel: ChannelId, rows: readonly Raw
 const EXPIRED = { expired: true } as const;
 const NO_STATEMENTS: ReadonlyMap<number, RememberedStatement> = new Map();
 
-/** What results of tools tell of memories: of each agent's as far as that one may see them. By agent; undefined: the channel's own. */
+/** The memories in results of tools, as far as each agent may see them. By agent; undefined: the channel's own. */
 async function readStatementsByAgent(
   client: Queryable,
   channel: ChannelId,
@@ -232,7 +232,7 @@ async function readStatementsByAgent(
 
 /** One object for all that somebody said under one name. */
 function authorOf(row: RawEntry, authors: Map<string, Author>): Author {
-  const author = { id: row.author_id ?? "", name: row.author_name ?? "", isBot: row.author_bot ?? false };
+  const author = { id: row.authorId ?? "", name: row.authorName ?? "", isBot: row.authorBot ?? false };
   const key = `${author.isBot} ${author.id}\n${author.name}`;
   const known = authors.get(key);
   if (known !== undefined) return known;
@@ -264,7 +264,7 @@ const MAX_QUOTE = 4000;
 
 function toReference(row: RawSaidEntry): EntryReference {
   const agent = row.kind === "assistant" ? row.data?.agent : undefined;
-  const author = row.kind === "assistant" ? (agent ?? "you") : (row.author_name ?? "");
+  const author = row.kind === "assistant" ? (agent ?? "you") : (row.authorName ?? "");
   const text = row.expired ? NOT_KEPT : (row.revised ?? row.text);
   const quoted = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
   const expired = row.expired && !row.deleted ? EXPIRED : {};
@@ -284,14 +284,12 @@ function toEntry(
   if (row.kind === "notice") {
     const edited = row.data?.edits;
     const edits =
-      edited === undefined
-        ? null
-        : { seq: edited, author: row.note_author ?? "", at: row.noted_at ?? row.at };
+      edited === undefined ? null : { seq: edited, author: row.noteAuthor ?? "", at: row.notedAt ?? row.at };
     const notice = {
       ...base,
       kind: "notice",
-      text: row.expired && !row.deleted ? NOT_KEPT : (row.note_text ?? row.text),
-      after: row.after_seq,
+      text: row.expired && !row.deleted ? NOT_KEPT : (row.noteText ?? row.text),
+      after: row.afterSeq,
     } as const;
     const away = row.data?.absence;
     if (away === undefined) return { ...notice, edits };
@@ -308,15 +306,15 @@ function toEntry(
       kind: "user",
       author: authorOf(row, authors),
       text,
-      messageId: row.message_id ?? "",
-      replyTo: row.reply_to,
+      messageId: row.messageId ?? "",
+      replyTo: row.replyTo,
       addressed: row.addressed,
     };
     const isPlain = row.data === null && !row.expired;
     return isPlain ? message : { ...message, ...meantBy(row.data ?? {}), ...expired };
   }
   const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
-  const ofTurn = { ...base, turnId: turnId(row.turn_id ?? 0), after: row.after_seq ?? 0, ...writer };
+  const ofTurn = { ...base, turnId: turnId(row.turnId ?? 0), after: row.afterSeq ?? 0, ...writer };
   if (row.kind === "assistant")
     return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
   if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };

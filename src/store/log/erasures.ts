@@ -39,7 +39,7 @@ export class ErasureStore {
 
   /** The platform's ids of some messages that are left in a channel; the oldest first. */
   async left({ platform, name }: ChannelAddress, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ message_id: string }>(
+    const rows = await this.#db.query<{ messageId: string }>(
       {
         name: "channel_left",
         text: `select e.message_id from channels c join entries e on e.channel_id = c.id
@@ -48,6 +48,6 @@ export class ErasureStore {
       },
       [platform, name, limit],
     );
-    return rows.map((row) => row.message_id);
+    return rows.map((row) => row.messageId);
   }
 }

@@ -13,11 +13,11 @@ export async function knowDeletions(
   { channel, epoch }: Owner,
   last: string,
 ): Promise<boolean> {
-  const [row] = await client.query<{ is_all: boolean }>(
+  const [row] = await client.query<{ isAll: boolean }>(
     { name: "deletions_known", text: "select know_deletions($1, $2, $3::timestamptz) as is_all" },
     [channel, epoch, last],
   );
-  return row?.is_all === true;
+  return row?.isAll === true;
 }
 
 /** Whether nothing was deleted of what a turn's model may have read since its owner has read the rows. */

@@ -19,7 +19,7 @@ const LOCKED_FOR_MS = 1000;
 /**
  * Appends messages that are only listened to, of all channels together: what comes while a statement is under way goes
  * into the next. A busy server costs one commit for many channels, and nobody waits for an answer meanwhile. Whoever
- * hands in a second batch of a channel has waited for the first. A channel that somebody else has locked holds up no other.
+ * hands in a second batch of a channel has waited for the first. A locked channel delays no other channel.
  */
 export class ListenedBatches {
   readonly #db: Database;

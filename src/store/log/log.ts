@@ -13,7 +13,7 @@ import { knowDeletions, knowsDeletions } from "./known-deletions.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
-/** What somebody said or did, and nobody has taken back, of the entries $2..$3 of channel $1. */
+/** Messages and calls among the entries $2..$3 of channel $1 that were not deleted. */
 const LEFT = `channel_id = $1 and seq between $2 and $3 and deleted_at is null and (kind <> 'notice' or data ? 'edits')`;
 
 /** What belongs to a turn's entries, and is written in one transaction with them. */
@@ -67,14 +67,14 @@ export class LogStore {
     const write = async (client: Queryable): Promise<Seq> => {
       const [row] =
         images.length === 0
-          ? await client.query<{ first_seq: number }>(
+          ? await client.query<{ firstSeq: number }>(
               {
                 name: "append_turn_entries",
                 text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
               },
               values,
             )
-          : await client.query<{ first_seq: number }>(
+          : await client.query<{ firstSeq: number }>(
               {
                 name: "append_turn_images",
                 text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -85,7 +85,7 @@ export class LogStore {
                 images.map(({ bytes }) => Buffer.from(bytes)),
               ],
             );
-      return row?.first_seq ?? 0;
+      return row?.firstSeq ?? 0;
     };
     const first =
       beside === undefined
@@ -119,7 +119,7 @@ export class LogStore {
 
   /**
    * Blanks a message, with all that was made of it.
-   * @returns the seq whose text went; undefined if there is none (any more)
+   * @returns the seq whose text was erased; undefined: there is no such message
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
     return deleteMessage(this.#db, channel, messageId, digester, this.#keys);
@@ -152,7 +152,7 @@ export class LogStore {
     return row?.tokens ?? 0;
   }
 
-  /** The estimated tokens of what is left among the entries from..to of what somebody said or did. */
+  /** Estimated tokens of the messages and calls among the entries from..to that were not deleted. */
   async tokensLeft(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
     const [row] = await this.#db.query<{ tokens: number }>(
       {
@@ -199,7 +199,7 @@ export class LogStore {
     return readCurrentEntries(this.#db, channel, from, to);
   }
 
-  /** What the messages of from..to say now that were edited, as far as that is kept; the newest edits, by seq. */
+  /** The kept current texts of the edited messages in from..to; the newest edits, by seq. */
   async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
     return this.#db.query<{ author: string; at: Date; text: string }>(
       {

@@ -1,5 +1,5 @@
 import type { Meant, UserEntry } from "../../core/entry.ts";
-import type { Seq } from "../../core/ids.ts";
+import type { Seq, TurnId } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { displayName, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
@@ -26,7 +26,7 @@ export interface AppendedRow {
   readonly duplicate: boolean;
   readonly due: boolean;
   /** `append_message` alone begins turns. */
-  readonly turn_id?: number | null;
+  readonly turnId?: TurnId | null;
 }
 
 /** What the log takes of a message. */
@@ -89,7 +89,7 @@ export function draftRecord(draft: MessageDraft): Record<string, unknown> {
 }
 
 export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
-  const { seq, duplicate, due, turn_id: id = null } = row;
+  const { seq, duplicate, due, turnId: id = null } = row;
   if (duplicate) return { duplicate, seq, due };
   const turn = id === null ? null : begunTurn(id, seq, seq);
   return { duplicate: false, seq, entry: loggedEntry(draft, seq), turn };

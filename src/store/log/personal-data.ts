@@ -84,7 +84,7 @@ export class PersonalDataStore {
   async remember(channel: ChannelId, message: InboundMessage, memory: MemoryDraft): Promise<RememberedWords> {
     const draft = draftMessage({ ...message, addressed: false });
     const { messageId, author, text, tokens, at } = draft;
-    const [row] = await this.#db.query<{ entry_seq: number; memory: number | null; proofs: number }>(
+    const [row] = await this.#db.query<{ entrySeq: number; memory: number | null; proofs: number }>(
       {
         name: "remember_message",
         text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -103,7 +103,7 @@ export class PersonalDataStore {
     );
     if (row === undefined) throw new Error("remember_message returned no row");
     const known = row.memory === null ? null : memoryId(row.memory);
-    return { entry: loggedEntry(draft, row.entry_seq), memory: known, proofs: row.proofs };
+    return { entry: loggedEntry(draft, row.entrySeq), memory: known, proofs: row.proofs };
   }
 
   /** A message as it reads now, where it is the proof of a memory; undefined: it is none. */
@@ -111,7 +111,7 @@ export class PersonalDataStore {
     channel: ChannelId,
     messageId: string,
   ): Promise<Pick<InboundMessage, "id" | "author" | "text" | "at"> | undefined> {
-    const [row] = await this.#db.query<{ author_id: string; author_name: string; text: string; at: Date }>(
+    const [row] = await this.#db.query<{ authorId: string; authorName: string; text: string; at: Date }>(
       {
         name: "message_bearing",
         text: `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
@@ -121,7 +121,7 @@ export class PersonalDataStore {
       [channel, storableText(messageId)],
     );
     if (row === undefined) return undefined;
-    const { author_id: author, author_name: name, text, at } = row;
+    const { authorId: author, authorName: name, text, at } = row;
     return { id: messageId, author: { id: author, name, isBot: false }, text, at };
   }
 
@@ -191,7 +191,7 @@ export class PersonalDataStore {
 
   /** Some of what a person has said in a channel, `limit` messages at most, by the channels in which they stand. */
   async said(channel: ChannelId, person: string, limit: number): Promise<SaidMessages[]> {
-    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+    const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
       {
         name: "person_said",
         text: `select c.platform, c.name, array_agg(said.message_id) as message_ids
@@ -200,7 +200,7 @@ export class PersonalDataStore {
       },
       [channel, storableText(person), limit],
     );
-    return rows.map(({ platform, name, message_ids: messageIds }) => {
+    return rows.map(({ platform, name, messageIds }) => {
       return { channel: { platform, name }, messageIds };
     });
   }
@@ -223,7 +223,7 @@ export class PersonalDataStore {
 
   /** What would go with everything that a person has said on a platform. */
   async borne(platform: string, person: string): Promise<BorneByPerson> {
-    const [row] = await this.#db.query<BorneByPerson & Record<string, unknown>>(
+    const [row] = await this.#db.query<BorneByPerson>(
       {
         name: "person_borne",
         text: `with said as materialized (
@@ -253,7 +253,7 @@ export class PersonalDataStore {
    * @param called only who has this id, or has spoken under this name; null: everybody
    */
   async known(platform: string | null, called: string | null, limit: number): Promise<KnownPerson[]> {
-    return this.#db.query<KnownPerson & Record<string, unknown>>(
+    return this.#db.query<KnownPerson>(
       {
         name: "person_known",
         text: `select c.platform, e.author_id as id, (array_agg(e.author_name order by e.at desc, e.seq desc))[1] as name,
@@ -270,7 +270,7 @@ export class PersonalDataStore {
 
   /** The platform's ids of what a person has said in one channel, `limit` at most; the oldest first. */
   async messagesIn(channel: ChannelId, person: string, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ message_id: string }>(
+    const rows = await this.#db.query<{ messageId: string }>(
       {
         name: "person_messages",
         text: `select message_id from entries
@@ -278,12 +278,12 @@ export class PersonalDataStore {
       },
       [channel, storableText(person), limit],
     );
-    return rows.map((row) => row.message_id);
+    return rows.map((row) => row.messageId);
   }
 
   /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */
   async copies(channel: ChannelId, messageIds: readonly string[]): Promise<SaidMessages[]> {
-    const rows = await this.#db.query<{ platform: string; name: string; message_ids: string[] }>(
+    const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
       {
         name: "person_copies",
         text: `select c.platform, c.name, array_agg(copy.message_id) as message_ids
@@ -295,7 +295,7 @@ export class PersonalDataStore {
       },
       [channel, messageIds.map(storableText)],
     );
-    return rows.map(({ platform, name, message_ids: ids }) => {
+    return rows.map(({ platform, name, messageIds: ids }) => {
       return { channel: { platform, name }, messageIds: ids };
     });
   }

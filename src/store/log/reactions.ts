@@ -1,4 +1,4 @@
-import { type ChannelAddress, type ChannelId, channelId } from "../../core/ids.ts";
+import type { ChannelAddress, ChannelId } from "../../core/ids.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
@@ -25,17 +25,10 @@ export class ReactionStore {
 
   /** All that were ever given under a message, by the person or by anybody; the oldest first. */
   async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {
-    const rows = await this.#db.query<{
-      channel_id: number;
-      name: string;
-      message_id: string;
-      author_id: string;
-      at: Date;
-      is_taken_back: boolean;
-    }>(
+    const rows = await this.#db.query<Omit<ReactionRow, "address"> & { readonly name: string }>(
       {
         name: "reactions_under",
-        text: `select e.channel_id, c.name, e.message_id, e.author_id, e.at, e.deleted_at is not null as is_taken_back
+        text: `select e.channel_id as channel, c.name, e.message_id as id, e.author_id as person, e.at, e.deleted_at is not null as is_taken_back
                  from entries e join channels c on c.id = e.channel_id
                 where e.reply_to = $2 and e.message_id like '${REACTION_PREFIX}%' and c.platform = $1
                   and ($3::text is null or e.author_id = $3)
@@ -43,13 +36,6 @@ export class ReactionStore {
       },
       [platform, storableText(messageId), person === null ? null : storableText(person)],
     );
-    return rows.map((row) => ({
-      channel: channelId(row.channel_id),
-      address: { platform, name: row.name },
-      id: row.message_id,
-      person: row.author_id,
-      at: row.at,
-      isTakenBack: row.is_taken_back,
-    }));
+    return rows.map(({ name, ...row }) => ({ ...row, address: { platform, name } }));
   }
 }

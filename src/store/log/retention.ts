@@ -45,11 +45,11 @@ export class RetentionStore {
 
   /** Channels with a summary whose texts may all be from before that time. */
   async channels(before: Date): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ channel_id: number }>(
+    const rows = await this.#db.query<{ channelId: number }>(
       { name: "retention_channels", text: "select channel_id from channels_with_old_texts($1)" },
       [before],
     );
-    return rows.map((row) => channelId(row.channel_id));
+    return rows.map((row) => channelId(row.channelId));
   }
 
   /**
@@ -90,12 +90,12 @@ export class RetentionStore {
     limit: number,
     { isReset, from, summary }: LookedAt,
   ): Promise<OldTexts | undefined> {
-    const [row] = await this.#db.query<{ summary: number; summary_from: Seq; first: Seq; last: Seq }>(
+    const [row] = await this.#db.query<{ summary: number; summaryFrom: Seq; first: Seq; last: Seq }>(
       { name: "retention_next", text: NEXT_OLD_TEXTS },
       [channel, before, limit, isReset, from, summary],
     );
     if (row === undefined) return undefined;
-    const { summary_from: summaryFrom, ...texts } = row;
+    const { summaryFrom, ...texts } = row;
     return { ...texts, summaryFrom };
   }
 
@@ -106,7 +106,7 @@ export class RetentionStore {
    */
   async expireTexts(channel: ChannelId, { summary, first, last }: OldTexts): Promise<number | null> {
     const key = await this.#keys.make();
-    const messages = await this.#db.query<RawMessage & Record<string, unknown>>(
+    const messages = await this.#db.query<RawMessage>(
       {
         name: "retention_messages",
         text: `select e.seq, entry_text(e.channel_id, e.seq, e.text) as text,
@@ -157,7 +157,7 @@ export class RetentionStore {
   ): Promise<{ readonly last: ImageKey; readonly expired: number } | undefined> {
     const [row] = await this.#db.query<{
       platform: string;
-      message_id: string;
+      messageId: string;
       number: number;
       expired: number;
     }>(
@@ -168,7 +168,7 @@ export class RetentionStore {
       [before, limit, behind.platform, behind.messageId, behind.number],
     );
     if (row === undefined) return undefined;
-    const { platform, message_id: messageId, number, expired } = row;
+    const { platform, messageId, number, expired } = row;
     return { last: { platform, messageId, number }, expired };
   }
 }

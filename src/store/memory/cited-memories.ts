@@ -1,6 +1,5 @@
-import { type AgentId, agentId, type ChannelId, type MemoryId, type Seq } from "../../core/ids.ts";
+import { type AgentId, type ChannelAddress, type ChannelId, type MemoryId } from "../../core/ids.ts";
 import type { MemorySource } from "../../core/memory.ts";
-import type { ChannelKind, Place } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { ChannelRow } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
@@ -28,16 +27,13 @@ export interface CitedSource extends MemorySource {
   readonly messageId: string | null;
 }
 
-interface RawCited extends RawMemory {
-  agent: string;
-  from: ListedMemory["from"];
-  platform: string;
-  name: string;
-  kind: ChannelKind;
-  workspace: string;
-  place: Place | null;
-  is_shared: boolean;
-  sources: { seq: Seq; quote: string; author: string; at: string; messageId: string | null }[];
+interface RawCited
+  extends
+    RawMemory,
+    ChannelAddress,
+    Pick<ChannelRow, "kind" | "workspace" | "place">,
+    Pick<CitedMemory, "agent" | "from" | "isShared"> {
+  readonly sources: readonly (Omit<CitedSource, "at"> & { readonly at: string })[];
 }
 
 /** Proofs of one memory that are cited. */
@@ -67,7 +63,7 @@ export class CitedMemoryStore {
   /** Which of these the asking channel may see, each with what proves it. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited>(
       {
         name: "memories_cited",
         text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
@@ -79,7 +75,7 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What the asking channel may see that a person said first, or that is about somebody of this name; the newest first.
+   * Memories that the asking channel may see and that a person said first, or that are about this name; the newest first.
    * @param person the platform's id
    */
   async about(
@@ -87,7 +83,7 @@ export class CitedMemoryStore {
     { id, name }: { readonly id: string; readonly name: string },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited>(
       {
         name: "memories_about",
         text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
@@ -101,8 +97,8 @@ export class CitedMemoryStore {
   }
 
   /**
-   * What is remembered anywhere of the words of one person alone, the newest first: that person may see it wherever they alone do,
-   * and not who says otherwise or the same there, where they may be no more.
+   * Memories of any place that only the words of one person prove, the newest first. The person may see them in private, without
+   * contradictions and repetitions by others: the person may have left that place.
    * @param elsewhere `than`: what was said there is left out; `id`: only this one
    */
   async ownWords(
@@ -111,7 +107,7 @@ export class CitedMemoryStore {
     elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & { own_proofs: number } & Record<string, unknown>>(
+    const rows = await this.#db.query<RawCited & { ownProofs: number }>(
       {
         name: "memories_own_words",
         text: `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
@@ -124,7 +120,7 @@ export class CitedMemoryStore {
       },
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
-    return rows.map((row) => toCited({ ...row, otherwise: null, same_as: null, proofs: row.own_proofs }));
+    return rows.map((row) => toCited({ ...row, otherwise: null, sameAs: null, proofs: row.ownProofs }));
   }
 }
 
@@ -132,10 +128,10 @@ function toCited(row: RawCited): CitedMemory {
   const { platform, name, kind, workspace, place } = row;
   return {
     ...memoryOf(row),
-    agent: agentId(row.agent),
+    agent: row.agent,
     from: row.from,
     channel: { address: { platform, name }, kind, workspace, place },
-    isShared: row.is_shared,
+    isShared: row.isShared,
     sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
   };
 }

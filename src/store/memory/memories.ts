@@ -1,7 +1,6 @@
 import type { RememberedStatement } from "../../core/entry.ts";
 import {
   type AgentId,
-  agentId,
   type ChannelAddress,
   type ChannelId,
   type MemoryId,
@@ -69,7 +68,7 @@ export interface MemoryRecord extends Memory {
 
 /** A memory as people of a channel are shown it. */
 export interface ListedMemory extends Memory {
-  /** `elsewhere`: in any other place, of which only the one who said it is told. */
+  /** `elsewhere`: in any other place; only its author sees it. */
   readonly from: SaidIn | "elsewhere";
 }
 
@@ -97,12 +96,10 @@ export interface OwnedMemory extends Memory, Owned {
   readonly standsFor: readonly Owned[];
 }
 
-interface RawRecord extends RawMemory {
-  agent: string;
-  imported: boolean;
-  platform: string;
-  name: string;
-  sources: { seq: Seq; quote: string; author: string; at: string }[];
+interface RawRecord extends RawMemory, ChannelAddress {
+  readonly agent: AgentId;
+  readonly imported: boolean;
+  readonly sources: readonly { seq: Seq; quote: string; author: string; at: string }[];
 }
 
 /** $5 words, $6 most of them. */
@@ -143,7 +140,7 @@ export class MemoryStore {
       .slice(0, query.limit);
   }
 
-  /** What the asking channel may see, also what holds no more; the newest first, and what says the same once. */
+  /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
     const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
       {
@@ -185,9 +182,7 @@ export class MemoryStore {
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
-    const [row] = await this.#db.query<
-      RawMemory & Pick<Owned, "asserter" | "messages"> & { stands_for: OwnedMemory["standsFor"] }
-    >(
+    const [row] = await this.#db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
       {
         name: "memory_find",
         text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
@@ -199,19 +194,19 @@ export class MemoryStore {
       [...askedBy(asker), id],
     );
     return (
-      row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages, standsFor: row.stands_for }
+      row && { ...memoryOf(row), asserter: row.asserter, messages: row.messages, standsFor: row.standsFor }
     );
   }
 
   /**
-   * How often something that was said in a channel, or in a thread's channel, or was shown there of another one, was taken back.
+   * Number of deletions of texts that were said in a channel or a thread's channel, or shown there from another channel.
    */
   async takenBack(channel: ChannelId): Promise<number> {
-    const [row] = await this.#db.query<{ taken_back: number }>(
+    const [row] = await this.#db.query<{ takenBack: number }>(
       { name: "channel_taken_back_of", text: "select notes_taken_back($1) as taken_back" },
       [channel],
     );
-    return row?.taken_back ?? 0;
+    return row?.takenBack ?? 0;
   }
 
   /** Counts refused memories; what they said is kept nowhere. */
@@ -225,13 +220,7 @@ export class MemoryStore {
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.#db.query<{
-      platform: string;
-      name: string;
-      reason: string;
-      count: number;
-      last_at: Date;
-    }>(
+    const rows = await this.#db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
       {
         name: "memories_rejections",
         text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
@@ -239,9 +228,7 @@ export class MemoryStore {
       },
       [filter.channel ?? null],
     );
-    return rows.map(({ platform, name, reason, count, last_at: lastAt }) => {
-      return { channel: { platform, name }, reason, count, lastAt };
-    });
+    return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
   }
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
@@ -263,7 +250,7 @@ export class MemoryStore {
     return rows.map((row) => ({
       ...memoryOf(row),
       ...(row.imported && { imported: true as const }),
-      agent: agentId(row.agent),
+      agent: row.agent,
       channel: { platform: row.platform, name: row.name },
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
@@ -335,8 +322,8 @@ async function byTheirTimes(
 }
 
 /**
- * What stored tool results of a channel quote, by the memory's id; what is gone, or is to be seen there no more, is not there.
- * Who says otherwise is named by what is quoted there itself: of nothing else is it known where it was shown, and has to go.
+ * Memories that stored tool results of a channel quote, by id; without those that were deleted or that the channel may no longer see.
+ * A contradicting memory is named only if it is quoted there itself: deletions reach only the places that are known to show it.
  */
 export async function readStatements(
   client: Queryable,
@@ -348,7 +335,7 @@ export async function readStatements(
   const rows = await client.query<
     Pick<
       RawMemory,
-      "id" | "type" | "asserted_by" | "valid_from" | "statement" | "refers_from" | "refers_to" | "otherwise"
+      "id" | "type" | "assertedBy" | "validFrom" | "statement" | "refersFrom" | "refersTo" | "otherwise"
     >
   >(
     {
@@ -363,7 +350,7 @@ export async function readStatements(
   );
   return new Map(
     rows.map((row) => {
-      const { id, type, asserted_by: assertedBy, valid_from: at, statement } = row;
+      const { id, type, assertedBy, validFrom: at, statement } = row;
       const otherwise = row.otherwise?.filter((other) => ids.includes(other.id)) ?? [];
       const dissent = dissentOf({ otherwise: otherwise.length > 0 ? otherwise : null });
       return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissent }];
@@ -373,5 +360,5 @@ export async function readStatements(
 
 /** A memory that was found by its words alone. */
 export function toHit(row: ScoredMemory): MemoryHit {
-  return { memory: memoryOf(row), words: row.score, pieces: 0, time: 0, asserter: row.term_by };
+  return { memory: memoryOf(row), words: row.score, pieces: 0, time: 0, asserter: row.termBy };
 }

@@ -1,23 +1,15 @@
-import { memoryId } from "../../core/ids.ts";
-import type { DayRange, Dissent, Memory, MemoryScope, MemoryType } from "../../core/memory.ts";
+import type { MemoryId } from "../../core/ids.ts";
+import type { DayRange, Dissent, Memory } from "../../core/memory.ts";
 
 /** A memory as it is read, of `memories m`. */
-export interface RawMemory {
-  id: number;
-  type: MemoryType;
-  scope: MemoryScope;
-  subject: string;
-  asserted_by: string;
-  statement: string;
-  importance: number;
-  valid_from: Date | string;
-  valid_to: Date | string | null;
-  refers_from: string | null;
-  refers_to: string | null;
-  term_by: string | null;
-  same_as: number | null;
-  proofs: number;
-  otherwise: { id: number; by: string; at: string }[] | null;
+export interface RawMemory extends Omit<Memory, "at" | "refers" | "until" | "sameAs" | "otherwise"> {
+  readonly validFrom: Date | string;
+  readonly validTo: Date | string | null;
+  readonly refersFrom: string | null;
+  readonly refersTo: string | null;
+  readonly termBy: string | null;
+  readonly sameAs: MemoryId | null;
+  readonly otherwise: { id: MemoryId; by: string; at: string }[] | null;
 }
 
 /** A row that was found by its words, and how well they fit. */
@@ -32,10 +24,11 @@ export const OTHERWISE = `(
        and (o.scope = 'workspace' or m.scope <> 'workspace')) as otherwise`;
 /** How many entries say so in its own words. */
 export const OWN_PROOFS = "(select count(*) from memory_sources s where s.memory_id = m.id)";
-export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from, m.valid_to,
-  m.refers_from::text as refers_from, m.refers_to::text as refers_to,
-  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as term_by,
-  case when m.valid_to is null then m.same_as end as same_as,
+/** Under the names of {@link RawMemory}, since some statements return them as JSON. */
+export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by as "assertedBy", m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from as "validFrom", m.valid_to as "validTo",
+  m.refers_from::text as "refersFrom", m.refers_to::text as "refersTo",
+  case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as "termBy",
+  case when m.valid_to is null then m.same_as end as "sameAs",
   case when m.stands_for and m.valid_to is null
        then (select count(distinct s.seq) from memory_sources s where s.memory_id = m.id or s.memory_id in (
                select f.id from memories f where f.same_as = m.id and f.valid_to is null and f.scope = m.scope))
@@ -47,26 +40,23 @@ export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 /** A memory by its columns. */
 export function memoryOf(row: RawMemory): Memory {
   return {
-    id: memoryId(row.id),
+    id: row.id,
     type: row.type,
     scope: row.scope,
     subject: row.subject,
-    assertedBy: row.asserted_by,
+    assertedBy: row.assertedBy,
     statement: row.statement,
     importance: row.importance,
-    at: new Date(row.valid_from),
+    at: new Date(row.validFrom),
     proofs: row.proofs,
     ...refersOf(row),
-    ...(row.valid_to !== null && { until: new Date(row.valid_to) }),
-    ...(row.same_as !== null && { sameAs: memoryId(row.same_as) }),
+    ...(row.validTo !== null && { until: new Date(row.validTo) }),
+    ...(row.sameAs !== null && { sameAs: row.sameAs }),
     ...dissentOf(row),
   };
 }
 
-export function refersOf({
-  refers_from: from,
-  refers_to: to,
-}: Pick<RawMemory, "refers_from" | "refers_to">): {
+export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "refersFrom" | "refersTo">): {
   refers?: DayRange;
 } {
   return from === null || to === null ? {} : { refers: { from, to } };
@@ -75,6 +65,6 @@ export function refersOf({
 export function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
   if (otherwise === null) return {};
   return {
-    otherwise: otherwise.map(({ id, by, at }) => ({ id: memoryId(id), assertedBy: by, at: new Date(at) })),
+    otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })),
   };
 }

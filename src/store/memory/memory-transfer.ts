@@ -32,11 +32,7 @@ export type WantedMessage = Pick<PortableSource, "message" | "author">;
 /** What became of a memory from a file: its number; null: it is known; or why it is refused. */
 export type Imported<Refusal> = { readonly id: MemoryId | null } | { readonly refused: Refusal };
 
-interface RawPortable extends RawMemory {
-  agent: string;
-  platform: string;
-  name: string;
-  imported: boolean;
+interface RawPortable extends RawMemory, ChannelAddress, Pick<PortableMemory, "agent" | "isImported"> {
   sources: (Omit<PortableSource, "at"> & { at: string })[];
 }
 
@@ -50,10 +46,10 @@ export class MemoryTransferStore {
 
   /** The memories behind an id, of all channels or of one; by id, `limit` at most. */
   async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
-    const rows = await this.#db.query<RawPortable & Record<string, unknown>>(
+    const rows = await this.#db.query<RawPortable>(
       {
         name: "memories_page",
-        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
                       (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
                                           'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
                          from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -67,7 +63,7 @@ export class MemoryTransferStore {
       ...memoryOf(row),
       agent: row.agent,
       channel: { platform: row.platform, name: row.name },
-      isImported: row.imported,
+      isImported: row.isImported,
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
   }

@@ -34,7 +34,7 @@ async function readExpired(
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<readonly ExpiredText[]> {
-  return client.query<ExpiredText & Record<string, unknown>>(
+  return client.query<ExpiredText>(
     {
       name: "prints_of_entries",
       text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
@@ -113,7 +113,7 @@ async function readTellings(
   { to, since }: LookedThrough,
 ): Promise<Telling[]> {
   const isNew = (row: string): string => `($4::text is null or age(${row}.xmin) <= age($4::text::xid))`;
-  return client.query<Telling & Record<string, unknown>>(
+  return client.query<Telling>(
     {
       name: "tellings_behind",
       text: `with here as materialized (select $1::bigint as id union select thread_channels($1))

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { isExact, tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { takeRetoldNotes } from "./notes.ts";
+import { takeRetoldNotes } from "./retold-notes.ts";
 import { voidRetoldSubagents } from "./retold-subagents.ts";
 import { takeRetoldRules } from "./retold-rules.ts";
 import type { Unsaid } from "./retold.ts";
@@ -64,7 +64,7 @@ async function takeRetoldReminders(
   takenBack: TakenBack,
 ): Promise<void> {
   const { seqs } = unsaid;
-  const rows = await client.query<Telling & { id: number } & Record<string, unknown>>(
+  const rows = await client.query<Telling & { id: number }>(
     {
       name: "reminders_behind",
       text: `select r.id, r.text, r.turn_id as turn, r.asked_seq as asked, null as seq from reminders r
@@ -99,7 +99,7 @@ export async function takeRetoldDueWork(
   takenBack: TakenBack,
 ): Promise<Seq[]> {
   const { seqs } = unsaid;
-  const rows = await client.query<Telling & { seq: Seq; message: string } & Record<string, unknown>>(
+  const rows = await client.query<Telling & { seq: Seq; message: string }>(
     {
       name: "due_work_behind",
       text: `select e.seq, e.message_id as message, e.text, r.asked_seq as asked,

@@ -9,9 +9,9 @@ interface RawTelling {
   id: number;
   turn: number;
   /** It has read what goes, whatever its own words are. */
-  has_read: boolean;
+  hasRead: boolean;
   /** Its channel was deleted. */
-  is_gone: boolean;
+  isGone: boolean;
   told: string;
 }
 
@@ -25,7 +25,7 @@ export async function voidRetoldSubagents(
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
-  const open = await client.query<RawTelling & Record<string, unknown>>(
+  const open = await client.query<RawTelling>(
     {
       name: "subagents_behind",
       text: `select s.id, s.turn_id as turn,
@@ -40,7 +40,7 @@ export async function voidRetoldSubagents(
     [channel, seqs],
   );
   const gone: number[] = [];
-  for (const { id, turn, has_read: hasRead, is_gone: isGone, told } of open) {
+  for (const { id, turn, hasRead, isGone, told } of open) {
     if (isGone || (hasRead && terms.size > 0)) gone.push(id);
     if (gone.at(-1) === id || terms.size === 0) continue;
     const telling = tellingTerms(told).intersection(terms);

@@ -23,8 +23,8 @@ interface RawCandidate {
   subject: string;
   statement: string;
   telling: string[] | null;
-  read_from: number | null;
-  read_to: number | null;
+  readFrom: number | null;
+  readTo: number | null;
   /** What is left of its sources. */
   sources: Said[];
 }
@@ -66,7 +66,7 @@ export async function takeRetoldMemories(
 async function isStillSaid(
   left: LeftTerms,
   terms: ReadonlySet<string>,
-  { read_from: from, read_to: to }: RawCandidate,
+  { readFrom: from, readTo: to }: RawCandidate,
 ): Promise<boolean> {
   if (from === null || to === null) return false;
   return (await left.without(terms, Math.max(from, to - LOOKED_THROUGH), to)).size === 0;
@@ -76,7 +76,7 @@ async function readCandidates(
   client: Queryable,
   channel: ChannelId,
   { seqs, terms }: Unsaid,
-): Promise<(RawCandidate & Record<string, unknown>)[]> {
+): Promise<RawCandidate[]> {
   return client.query(
     {
       name: "memories_retelling",
@@ -203,7 +203,7 @@ async function readCalls(
     among = null,
   }: { behind: Seq; to?: Seq; among?: FoundCalls | null },
 ): Promise<RawCalls[]> {
-  return client.query<RawCalls & Record<string, unknown>>(
+  return client.query<RawCalls>(
     {
       name: "calls_behind",
       text: ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
@@ -306,7 +306,7 @@ export async function tellJobs(
   channel: ChannelId,
   { seqs, terms, keys }: Unsaid,
 ): Promise<void> {
-  const jobs = await client.query<{ id: number; from_seq: number; to_seq: number }>(
+  const jobs = await client.query<{ id: number; fromSeq: number; toSeq: number }>(
     {
       name: "jobs_reading",
       text: `select id, from_seq, to_seq from jobs where channel_id = $1 and state in ('running', 'staged')
@@ -314,7 +314,7 @@ export async function tellJobs(
     },
     [channel, seqs],
   );
-  for (const { id, from_seq: from, to_seq: to } of jobs) {
+  for (const { id, fromSeq: from, toSeq: to } of jobs) {
     const left = new SaidTerms(await readLeft(client, channel, from, to), keys);
     await client.query(
       {

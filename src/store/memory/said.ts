@@ -68,7 +68,7 @@ export class SaidTerms {
 
 /** What people have said in from..to, and nobody has taken back, as it reads now. */
 export async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
-  return client.query<Said & Record<string, unknown>>(
+  return client.query<Said>(
     {
       name: "entries_left",
       text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author, ${SAID_PRINTS} as prints from entries e
@@ -81,7 +81,7 @@ export async function readLeft(client: Queryable, channel: ChannelId, from: Seq,
 
 /** What a turn answers, as it reads now. */
 export async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
-  return client.query<Said & Record<string, unknown>>(
+  return client.query<Said>(
     {
       name: "asked_of_turn",
       text: `select entry_text(e.channel_id, e.seq, e.text) as text, '' as author, ${SAID_PRINTS} as prints

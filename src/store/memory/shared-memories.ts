@@ -1,7 +1,7 @@
 import type { AgentId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
-/** Which agents are told the memories of which others. */
+/** Which agents see the memories of which other agents. */
 export class SharedMemoryStore {
   readonly #db: Database;
 
@@ -10,7 +10,7 @@ export class SharedMemoryStore {
   }
 
   /**
-   * Opens the memories of some agents to others, and those of no one else to them any more.
+   * Replaces the lists of other agents whose memories these agents see.
    * @param shared by agent; agents that are not among them are left as they are
    */
   async open(shared: ReadonlyMap<AgentId, readonly string[]>): Promise<void> {

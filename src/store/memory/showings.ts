@@ -27,7 +27,7 @@ export async function readShown(client: Queryable, channel: ChannelId): Promise<
     subject: string;
     statement: string;
     telling: string[] | null;
-    channel_id: number;
+    channelId: number;
     seq: Seq;
   }>(
     {
@@ -38,7 +38,7 @@ export async function readShown(client: Queryable, channel: ChannelId): Promise<
     },
     [channel],
   );
-  return rows.map(({ id, subject, statement, telling, channel_id: shownIn, seq }) => {
+  return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
     const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
     return { id, channel: channelId(shownIn), from: seq, terms, isNoted: false };
   });

@@ -29,13 +29,13 @@ export interface KeptHere extends KeptWishes {
 type SignedWish = WishDraft & Signature & { readonly agent: string };
 
 type RawWish = Omit<Wish, "channel" | "at" | "learnedAt" | "askerName" | "refusals"> & {
-  channel_id: number;
+  channelId: number;
   agent: string;
-  asker_name: string;
+  askerName: string;
   at: Date;
-  learned_at: Date;
+  learnedAt: Date;
   refusals: readonly { readonly person: string; readonly at: string }[];
-  key_id: string;
+  keyId: string;
   signature: string;
 };
 
@@ -80,10 +80,7 @@ export class WishStore {
 
   /** For whoever runs Weir: the wishes of all channels. */
   async all(): Promise<KeptWishes> {
-    return checked(
-      await this.#db.query<RawWish & Record<string, unknown>>({ name: "wishes_all", text: SELECT }),
-      this.#signer,
-    );
+    return checked(await this.#db.query<RawWish>({ name: "wishes_all", text: SELECT }), this.#signer);
   }
 
   /** Ends what somebody wished for, there or in the thread's channel: these wishes are gone. @returns whether there were any */
@@ -137,10 +134,7 @@ export async function readWishes(client: Queryable, channel: ChannelId, signer: 
         select *, row_number() over (partition by asker order by at desc, id desc) as place from (${SELECT} where ${KNOWN}) known
       ) placed where place <= ${MOST_OF_ONE} order by at desc, id desc limit ${MOST_WISHES}
     ) newest order by at, id`;
-  return checked(
-    await client.query<RawWish & Record<string, unknown>>({ name: "wishes_read", text }, [channel]),
-    signer,
-  );
+  return checked(await client.query<RawWish>({ name: "wishes_read", text }, [channel]), signer);
 }
 
 /** Answers that are looked at, the newest that are covered. */
@@ -188,8 +182,8 @@ async function checked(rows: readonly RawWish[], signer: Signer): Promise<KeptWi
 
 async function genuineness(row: RawWish, signer: Signer): Promise<Genuineness | "unreadable"> {
   try {
-    const signed = signedPart(row.channel_id, row.agent, { ...row, at: row.at.toISOString() });
-    return await signer.check(signed, { keyId: row.key_id, signature: row.signature });
+    const signed = signedPart(row.channelId, row.agent, { ...row, at: row.at.toISOString() });
+    return await signer.check(signed, { keyId: row.keyId, signature: row.signature });
   } catch {
     return "unreadable";
   }
@@ -202,7 +196,7 @@ function toWish({
   topic,
   person,
   asker,
-  asker_name: askerName,
+  askerName,
   wish,
   quote,
   at,
@@ -210,8 +204,8 @@ function toWish({
   ...row
 }: RawWish): Wish {
   const refusals = row.refusals.map((one) => ({ person: one.person, at: new Date(one.at) }));
-  const channel = channelId(row.channel_id);
-  const kept = { id, channel, askerName, at, message, refusals, learnedAt: row.learned_at };
+  const channel = channelId(row.channelId);
+  const kept = { id, channel, askerName, at, message, refusals, learnedAt: row.learnedAt };
   return { ...kept, seq, act, topic, person, asker, wish, quote };
 }
 

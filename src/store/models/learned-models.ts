@@ -17,11 +17,11 @@ export interface LearnedModelRow {
 
 interface RawLearned {
   model: string;
-  window_tokens: number | null;
+  windowTokens: number | null;
   configured: number | null;
-  window_at: Date | null;
-  window_source: "told" | "measured" | "guessed";
-  window_until: Date | null;
+  windowAt: Date | null;
+  windowSource: "told" | "measured" | "guessed";
+  windowUntil: Date | null;
   factor: number | null;
 }
 
@@ -42,8 +42,8 @@ export class LearnedModelStore {
       },
       [server],
     );
-    return rows.map(({ model, window_tokens: tokens, configured, window_at: at, factor, ...known }) => {
-      const { window_source: source, window_until: until } = known;
+    return rows.map(({ model, windowTokens: tokens, configured, windowAt: at, factor, ...known }) => {
+      const { windowSource: source, windowUntil: until } = known;
       const isThere = tokens !== null && configured !== null && at !== null && until !== null;
       return { model, window: isThere ? { tokens, source, configured, at, until } : null, factor };
     });

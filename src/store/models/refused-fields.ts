@@ -11,14 +11,6 @@ export interface RefusedFieldRow {
   };
 }
 
-interface RawRefused {
-  model: string;
-  field: string;
-  value: string;
-  status: number | null;
-  code: string;
-}
-
 /** What models have refused, by a hash of their server's address. All daemons of the database share it. */
 export class RefusedFieldStore {
   readonly #db: Database;
@@ -28,7 +20,7 @@ export class RefusedFieldStore {
   }
 
   async load(server: string): Promise<RefusedFieldRow[]> {
-    const rows = await this.#db.query<RawRefused>(
+    const rows = await this.#db.query<{ model: string } & RefusedFieldRow["refused"]>(
       {
         name: "refused_fields_load",
         text: "select model, field, value, status, code from refused_fields where server = $1 order by at, field",

@@ -3,7 +3,7 @@
  * are shown. A recall has hundreds of lines, and as objects with texts of their own they were most of what it left to the collector.
  */
 export interface LineColumns {
-  /** The lines as `find_lines` tells them, in which their words stand. */
+  /** The lines as `find_lines` returns them, with the places of their words. */
   readonly told: string;
   readonly count: number;
   readonly seqs: Float64Array;
@@ -25,13 +25,13 @@ export interface LineColumns {
   readonly lengths: Float64Array;
 }
 
-/** What a line has at least whose lexemes are too many to be told. */
+/** Assumed length of a line with too many lexemes to list; its true length is not smaller. */
 const LONG = 200;
 
 const SPACE = " ".charCodeAt(0);
 const ZERO = "0".charCodeAt(0);
 
-/** Lines as `find_lines` tells them. Pure. @param tellings null: none; of what several tell of one line, the last counts */
+/** Lines as `find_lines` tells them. Pure. @param tellings null: none; the last one of a line counts */
 export function readLines(...tellings: readonly (string | null)[]): LineColumns {
   const told = tellings.filter((one) => one !== null && one !== "").join("\n");
   const lines = readInOrder(told);

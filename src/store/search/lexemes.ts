@@ -17,8 +17,8 @@ const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.
 const TWO_DOTS = /[^.]\.\.$/;
 
 /**
- * Words of a text that may be acronyms; by the same rule as the index (`acronyms`). Who writes everything in capitals writes
- * none. Pure.
+ * Words of a text that may be acronyms; by the same rule as the index (`acronyms`). A text
+ * all in capitals has none. Pure.
  */
 function capitalsIn(text: string): string[] {
   const isShouted = !/[a-z]{2}/.test(text) && /\S\s+\S/.test(text);

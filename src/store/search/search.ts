@@ -1,5 +1,5 @@
 import type { EntryReference } from "../../core/entry.ts";
-import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import { firstSaid, readSaid } from "../log/entry-rows.ts";
 import { MEMORIES_BY_WORDS, type MemoryHit, type MemoryQuery, toHit } from "../memory/memories.ts";
 import { askedBy, type AskingChannel } from "../memory/memory-scope.ts";
@@ -44,8 +44,8 @@ const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
 
 /**
- * How long after an erasure the statistics are made anew, ms, and how long after they were the next time: so many times as long
- * as that took. They are of all channels together.
+ * Delay from an erasure to the renewal of the statistics, ms, and the rest between two renewals, as a multiple of their
+ * duration. They are of all channels together.
  */
 const ERASED_AFTER_MS = 1000;
 const ERASED_REST = 20;
@@ -58,7 +58,7 @@ export class SearchStore {
   #analysed: number | null = null;
   #sinceAnalysis = 0;
   #statistics = 0;
-  /** The last erasure that the statistics know nothing of any more; null: nobody has looked. */
+  /** The last erasure after which the statistics were renewed; null: not read yet. */
   #forgottenTo: Date | null = null;
   #restsUntil = 0;
 
@@ -84,14 +84,14 @@ export class SearchStore {
    * @returns how many entries were taken, by channel
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
-    const rows = await this.#db.query<{ channel_id: number; taken: number }>(
-      { name: "index_channels", text: "select channel_id, taken from index_channels($1, $2)" },
+    const rows = await this.#db.query<{ channel: ChannelId; taken: number }>(
+      { name: "index_channels", text: "select channel_id as channel, taken from index_channels($1, $2)" },
       [channels, limit],
     );
     await this.#merge();
     for (const { taken } of rows) this.#sinceAnalysis += taken;
     if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
-    return new Map(rows.map((row) => [channelId(row.channel_id), row.taken]));
+    return new Map(rows.map(({ channel, taken }) => [channel, taken]));
   }
 
   /** A search reads what is not merged yet from its beginning to its end. */
@@ -104,11 +104,11 @@ export class SearchStore {
 
   /** Channels with rows that are to be indexed again, because a migration has changed what the index holds. */
   async outdated(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: number }>({
+    const rows = await this.#db.query<{ id: ChannelId }>({
       name: "index_outdated",
       text: "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
     });
-    return rows.map((row) => channelId(row.id));
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -143,7 +143,7 @@ export class SearchStore {
   }
 
   /**
-   * Has the statistics made anew where a text was erased, or not kept any more, since: until then they may tell its words.
+   * Renews the statistics after an erasure or an expiry: they may hold words of the erased text.
    * @returns when to look again, ms from now; null: nothing was erased since
    */
   async forgetErased(): Promise<number | null> {
@@ -161,7 +161,7 @@ export class SearchStore {
     return null;
   }
 
-  /** Null: none, or the server has made the statistics anew long since. */
+  /** Null: no erasure, or the server has renewed the statistics since. */
   async #lastErasure(): Promise<Date | null> {
     const [row] = await this.#db.query<{ at: Date | null }>({
       name: "index_erased",
@@ -195,12 +195,12 @@ export class SearchStore {
 
   /** Channels whose log is ahead of their index. */
   async behind(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: number }>({
+    const rows = await this.#db.query<{ id: ChannelId }>({
       name: "index_behind",
       text: `select c.id from channels c left join search_progress p on p.channel_id = c.id
               where c.last_seq > coalesce(p.indexed_to, 0)`,
     });
-    return rows.map((row) => channelId(row.id));
+    return rows.map(({ id }) => id);
   }
 
   /** A text's lexemes, as the index knows them (stemmed, without stop words). */
@@ -276,7 +276,7 @@ export class SearchStore {
   }
 
   /**
-   * What was said at some seqs of a channel, in their order, as far as one look-up may bring text; nothing of what was deleted.
+   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones.
    * @param signal ends the look-up
    */
   async said(channel: ChannelId, seqs: readonly Seq[], signal?: AbortSignal): Promise<EntryReference[]> {
@@ -305,7 +305,7 @@ function linesBy(channel: number, first: number): string {
   return `find_lines($${channel}, ${values.join(", ")})`;
 }
 
-/** What `find_lines` takes behind the channel. */
+/** Parameters of `find_lines` after the channel. */
 function findValues({ pick, terms, literals, from, to, limit }: SearchQuery): unknown[] {
   return [pick, terms, literals, literals.map(patternOf), from, to, limit];
 }

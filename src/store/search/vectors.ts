@@ -1,4 +1,4 @@
-import { channelId, type ChannelId, memoryId, type MemoryId, type Seq } from "../../core/ids.ts";
+import type { ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import type { Database } from "../database/database.ts";
 import { askedBy, type AskingChannel, visibleMemories } from "../memory/memory-scope.ts";
@@ -113,7 +113,7 @@ export class VectorStore {
     after: number,
     limit: number,
   ): Promise<{ readonly channels: readonly ChannelId[]; readonly last: number }> {
-    const [row] = await this.#db.query<{ channels: number[]; last: number }>(
+    const [row] = await this.#db.query<{ channels: ChannelId[]; last: number }>(
       {
         name: "vectors_behind",
         text: `select coalesce((select max(id) from memories), 0)::float8 as last,
@@ -127,19 +127,19 @@ export class VectorStore {
       },
       [model, after, limit],
     );
-    return { channels: (row?.channels ?? []).map(channelId), last: row?.last ?? 0 };
+    return row ?? { channels: [], last: 0 };
   }
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
-    const [begun] = await this.#db.query<{ entries_to: number; memories_to: number; last: number }>(
+    const [begun] = await this.#db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
       {
         name: "vectors_begin",
         text: "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
       },
       [channel, model],
     );
-    const from = { entriesTo: begun?.entries_to ?? 0, memoriesTo: begun?.memories_to ?? 0 };
+    const from = { entriesTo: begun?.entriesTo ?? 0, memoriesTo: begun?.memoriesTo ?? 0 };
     const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
       {
         name: "vectors_entries",
@@ -153,7 +153,7 @@ export class VectorStore {
       },
       [channel, from.entriesTo, limit],
     );
-    const memories = await this.#db.query<{ id: number; text: string }>(
+    const memories = await this.#db.query<{ id: MemoryId; text: string }>(
       {
         name: "vectors_memories",
         text: `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
@@ -171,7 +171,7 @@ export class VectorStore {
         memoriesTo: memories.at(-1)?.id ?? from.memoriesTo,
       },
       texts: [
-        ...memories.map(({ id, text }) => ({ of: { memory: memoryId(id) }, text })),
+        ...memories.map(({ id, text }) => ({ of: { memory: id }, text })),
         ...entries.map(({ seq, md5, text }) => ({ of: { seq, md5 }, text })),
       ],
     };

@@ -1,14 +1,5 @@
-import type { RecallArms, RecalledIds } from "../../core/entry.ts";
-import {
-  agentId,
-  type AgentId,
-  type ChannelAddress,
-  type ChannelId,
-  memoryId,
-  type Seq,
-  type TurnId,
-  turnId,
-} from "../../core/ids.ts";
+import type { RecalledIds } from "../../core/entry.ts";
+import type { AgentId, ChannelAddress, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { TurnState } from "./turns.ts";
 
@@ -49,32 +40,27 @@ export interface MessageEnd {
 }
 
 interface RawMessageEnd {
-  state: TurnState | null;
-  reason: string | null;
-  ids: string[] | null;
-  delivery: "pending" | "sent" | "failed" | null;
-  message_id: string | null;
-  text: string | null;
-  kind: "assistant" | "notice" | null;
-  agent: string | null;
+  readonly state: TurnState;
+  readonly reason: string | null;
+  readonly inReplyTo: string[];
+  readonly delivery: "pending" | "sent" | "none";
+  readonly messageId: string | null;
+  readonly text: string | null;
+  readonly kind: "answer" | "notice";
+  readonly agent: AgentId | null;
 }
 
-interface RawAnswer {
-  turn_id: number;
-  from_seq: number;
-  to_seq: number;
-  seq: number;
-  at: Date;
-  agent: string | null;
-  recalled: { entries: number[]; memories: number[]; arms?: RecallArms } | null;
-  turn_ms: number;
-  model_ms: number | null;
+interface RawAnswer extends Omit<AnswerRecord, "seqs" | "calls" | "recalled"> {
+  readonly fromSeq: Seq;
+  readonly toSeq: Seq;
+  readonly seq: Seq;
+  readonly recalled: Partial<RecalledIds> | null;
 }
 
 /** Bills of so many calls are looked through for those of the last answer. */
 const NEWEST_CALLS = 1000;
 
-/** What is known of answers, for whoever asks about them. */
+/** Facts about answers, for commands and reports. */
 export class AnswerProvenanceStore {
   readonly #db: Database;
 
@@ -84,7 +70,7 @@ export class AnswerProvenanceStore {
 
   /** The people whose messages are being answered, or wait for the next turn where none runs: their ids. */
   async beingAnswered(channel: ChannelId): Promise<string[]> {
-    const rows = await this.#db.query<{ author_id: string }>(
+    const rows = await this.#db.query<{ authorId: string }>(
       {
         name: "answers_asked_by",
         text: `select distinct e.author_id from channels c
@@ -95,12 +81,12 @@ export class AnswerProvenanceStore {
       },
       [channel],
     );
-    return rows.map((row) => row.author_id);
+    return rows.map((row) => row.authorId);
   }
 
   /** The agent that has said a message of ours; null: the channel's own, or it is none of ours. */
   async agentOf({ platform, name }: ChannelAddress, messageId: string): Promise<AgentId | null> {
-    const [row] = await this.#db.query<{ agent: string | null }>(
+    const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {
         name: "answer_agent",
         text: `select e.data->>'agent' as agent from channels c
@@ -110,12 +96,12 @@ export class AnswerProvenanceStore {
       },
       [platform, name, messageId],
     );
-    return row?.agent == null ? null : agentId(row.agent);
+    return row?.agent ?? null;
   }
 
-  /** Who has said these messages of a direct conversation: ids; empty: it is none, or the log does not have them. */
+  /** Ids of the authors of these messages of a direct conversation; empty: another kind of channel, or the log lacks the messages. */
   async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
-    const rows = await this.#db.query<{ author_id: string }>(
+    const rows = await this.#db.query<{ authorId: string }>(
       {
         name: "answer_dm_authors",
         text: `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
@@ -123,32 +109,33 @@ export class AnswerProvenanceStore {
       },
       [platform, name, messageIds],
     );
-    return rows.map((row) => row.author_id);
+    return rows.map((row) => row.authorId);
   }
 
   /** The newest turn of a channel, if it failed; null: it did not, or there is none. */
   async lastFailure(
     channel: ChannelId,
   ): Promise<{ readonly at: Date; readonly reason: string | null } | null> {
-    const [row] = await this.#db.query<{ state: TurnState; reason: string | null; settled_at: Date }>(
+    const [row] = await this.#db.query<{ state: TurnState; at: Date; reason: string | null }>(
       {
         name: "answer_last_failure",
-        text: `select state, reason, settled_at from turns where channel_id = $1 and state <> 'running'
+        text: `select state, settled_at as at, reason from turns where channel_id = $1 and state <> 'running'
                 order by to_seq desc, id desc limit 1`,
       },
       [channel],
     );
-    return row?.state === "failed" ? { at: row.settled_at, reason: row.reason } : null;
+    return row?.state === "failed" ? { at: row.at, reason: row.reason } : null;
   }
 
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
-    const [row] = await this.#db.query<RawMessageEnd & Record<string, unknown>>(
+    const [row] = await this.#db.query<RawMessageEnd>(
       {
         name: "answer_end",
-        text: `select t.state, t.reason, d.state as delivery, d.message_id, e.text, e.kind, e.data->>'agent' as agent,
-                      (select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
-                          and o.addressed and o.seq between t.from_seq and t.to_seq) as ids
+        text: `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
+                      d.message_id, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.data->>'agent' as agent,
+                      coalesce((select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
+                          and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to
                  from channels c
                  join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
                  left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'
@@ -159,30 +146,18 @@ export class AnswerProvenanceStore {
       [platform, name, messageId],
     );
     if (row === undefined) return null;
-    const { state, delivery, text, message_id: shownAs, agent } = row;
-    const isSent = delivery === "sent" && shownAs !== null && text !== null && text !== "";
-    return {
-      state: state ?? "stopped",
-      reason: row.reason,
-      inReplyTo: row.ids ?? [messageId],
-      delivery: delivery === "failed" || delivery === null ? "none" : delivery,
-      answer: isSent
-        ? {
-            messageId: shownAs,
-            text,
-            kind: row.kind === "assistant" ? "answer" : "notice",
-            agent: agent === null ? null : agentId(agent),
-          }
-        : null,
-    };
+    const { messageId: shownAs, text, kind, agent, ...end } = row;
+    const isSent = end.delivery === "sent" && shownAs !== null && text !== null && text !== "";
+    return { ...end, answer: isSent ? { messageId: shownAs, text, kind, agent } : null };
   }
 
   /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
-    const [answer] = await this.#db.query<RawAnswer & Record<string, unknown>>(
+    const [answer] = await this.#db.query<RawAnswer>(
       {
         name: "answer_last",
-        text: `select e.turn_id, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent, t.model_ms,
+        text: `select e.turn_id as turn, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent,
+                      coalesce(t.model_ms, 0) as model_ms,
                       (extract(epoch from t.settled_at - t.started_at) * 1000)::float8 as turn_ms
                  from entries e join turns t on t.id = e.turn_id
                 where e.channel_id = $1 and e.kind = 'assistant' order by e.seq desc limit 1`,
@@ -197,28 +172,20 @@ export class AnswerProvenanceStore {
           text: `select seq from entries where channel_id = $1 and seq between $2 and $3
                     and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
         },
-        [channel, answer.from_seq, answer.seq, answer.turn_id, answer.to_seq],
+        [channel, answer.fromSeq, answer.seq, answer.turn, answer.toSeq],
       ),
-      this.#db.query<{ model: string; outcome: string; total_ms: number }>(
+      this.#db.query<AnswerRecord["calls"][number]>(
         {
           name: "answer_calls",
           text: `select model, outcome, total_ms
                    from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest
                   where turn_id = $2 order by id`,
         },
-        [channel, answer.turn_id, NEWEST_CALLS],
+        [channel, answer.turn, NEWEST_CALLS],
       ),
     ]);
-    const { entries: found = [], memories = [], arms } = answer.recalled ?? {};
-    return {
-      turn: turnId(answer.turn_id),
-      at: answer.at,
-      agent: answer.agent === null ? null : agentId(answer.agent),
-      seqs: entries.map(({ seq }) => seq),
-      recalled: { entries: found, memories: memories.map(memoryId), ...(arms !== undefined && { arms }) },
-      turnMs: answer.turn_ms,
-      modelMs: answer.model_ms ?? 0,
-      calls: calls.map(({ model, outcome, total_ms: totalMs }) => ({ model, outcome, totalMs })),
-    };
+    const { turn, at, agent, turnMs, modelMs } = answer;
+    const recalled = { entries: [], memories: [], ...answer.recalled };
+    return { turn, at, seqs: entries.map(({ seq }) => seq), agent, recalled, turnMs, modelMs, calls };
   }
 }

@@ -1,21 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
-import {
-  type AgentId,
-  type ChannelId,
-  jobId,
-  type JobId,
-  type Seq,
-  type TurnId,
-  turnId,
-} from "../../core/ids.ts";
+import { type AgentId, type ChannelId, type JobId, type Seq, type TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
 
 /**
- * What the last request of a turn was made of. Of what people wrote it holds no more than the words by which sections were
- * chosen.
+ * What the last request of a turn was made of. Of messages it holds only the words by which sections were chosen.
  */
 export interface ContextRecord {
   readonly turn: TurnId;
@@ -119,11 +110,9 @@ export const KEPT_RECORDS = 20;
 /** In the row's JSON: what has no column of its own. */
 type Content = Omit<ContextRecord, "turn" | "at">;
 
-interface RawRecord {
-  turn_id: number;
-  at: Date;
-  content: Content;
-  jobs: { from: number; to: number; job: number }[];
+interface RawRecord extends Pick<ContextRecord, "turn" | "at"> {
+  readonly content: Content;
+  readonly jobs: { from: number; to: number; job: JobId }[];
 }
 
 /** Rows of `context_records`. */
@@ -136,7 +125,7 @@ export class ContextRecordStore {
 
   /**
    * Keeps the records of turns, and only the newest of a channel, in one transaction.
-   * @returns false for one that may tell of what was deleted, edited or forgotten since its turn began, and is not kept
+   * @returns false for a record that is not kept: it may hold texts that were deleted, edited or forgotten since its turn began
    */
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
     const rows = await this.#db.query<{ kept: boolean }>(
@@ -155,10 +144,10 @@ export class ContextRecordStore {
 
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
   async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
-    const [row] = await this.#db.query<RawRecord & Record<string, unknown>>(
+    const [row] = await this.#db.query<RawRecord>(
       {
         name: "context_record_find",
-        text: `select r.turn_id, r.at, r.content, coalesce((
+        text: `select r.turn_id as turn, r.at, r.content, coalesce((
                  select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
                    from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
                  from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
@@ -167,28 +156,27 @@ export class ContextRecordStore {
       [channel, turn],
     );
     if (row === undefined) return undefined;
-    const { turn_id: id, at, content, jobs } = row;
+    const { turn: answered, at, content, jobs } = row;
     return {
-      turn: turnId(id),
+      turn: answered,
       at,
       ...content,
       summaries: content.summaries.map((summary) => {
         const made = jobs.findLast(({ from, to }) => from === summary.fromSeq && to === summary.toSeq);
-        return { ...summary, compaction: made === undefined ? null : jobId(made.job) };
+        return { ...summary, compaction: made?.job ?? null };
       }),
     };
   }
 
   /** The turns whose records are kept, the newest first. */
   async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
-    const rows = await this.#db.query<{ turn_id: number; at: Date }>(
+    return this.#db.query<Pick<ContextRecord, "turn" | "at">>(
       {
         name: "context_record_list",
-        text: "select turn_id, at from context_records where channel_id = $1 order by turn_id desc",
+        text: "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
       },
       [channel],
     );
-    return rows.map(({ turn_id: id, at }) => ({ turn: turnId(id), at }));
   }
 }
 

@@ -1,4 +1,4 @@
-import { agentId, type AgentId, type ChannelId, turnId as toTurnId, type TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, TurnId } from "../../core/ids.ts";
 import { isOwnId } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { StaleEpochError } from "../database/errors.ts";
@@ -28,7 +28,7 @@ export interface PendingAnswer {
   readonly modelMs: number;
   /** When the oldest of them became durable. */
   readonly acceptedAt: Date;
-  /** An earlier run, or another daemon, may have sent a part of it of which nobody has heard here. */
+  /** An earlier run or another daemon may have sent a part of it without an acknowledgement here. */
   readonly mayBeSent: boolean;
   readonly parts: readonly Delivery[];
 }
@@ -48,15 +48,6 @@ export interface Undelivered {
   readonly orphanedDrafts: readonly OrphanedDraft[];
 }
 
-interface RawDelivery {
-  id: number;
-  turn_id: number;
-  part: number;
-  idempotency_key: string;
-  drafted: boolean;
-  message_id: string | null;
-}
-
 /** The outbox: rows of `deliveries`. */
 export class DeliveryStore {
   readonly #db: Database;
@@ -73,7 +64,7 @@ export class DeliveryStore {
     turnId: TurnId,
     idempotencyKey: string,
   ): Promise<Delivery> {
-    const [row] = await this.#db.query<RawDelivery>(
+    const [row] = await this.#db.query<Delivery>(
       {
         name: "delivery_open",
         text: `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
@@ -84,7 +75,7 @@ export class DeliveryStore {
       [owner.channel, turnId, owner.epoch, idempotencyKey],
     );
     if (row === undefined) throw new Error("delivery_open returned no row");
-    return toDelivery(row);
+    return row;
   }
 
   /**
@@ -112,7 +103,7 @@ export class DeliveryStore {
     await this.#sent.add({ id, epoch: owner.epoch, messageId });
   }
 
-  /** It will never arrive: the channel is gone, the platform refuses the text, or it was shown in vain and taken back. */
+  /** It cannot be delivered: the channel was deleted, the platform refuses the text, or its draft was withdrawn. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
       {
@@ -125,7 +116,7 @@ export class DeliveryStore {
   }
 
   /**
-   * What was shown of a part was deleted by somebody: it becomes one that nothing was sent of, under another key.
+   * A person deleted the shown draft of a part: the part counts as unsent again, under another key.
    * @returns false: it stays as it is, since all that it answers was deleted as well
    */
   async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
@@ -147,7 +138,7 @@ export class DeliveryStore {
 
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
   async undelivered(channel: ChannelId): Promise<Undelivered> {
-    const rows = await this.#db.query<RawDelivery & (RawAnswer | { text: null })>(
+    const rows = await this.#db.query<Delivery & (RawAnswer | { text: null })>(
       {
         name: "deliveries_owed",
         text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
@@ -166,48 +157,44 @@ export class DeliveryStore {
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
     const orphanedDrafts: OrphanedDraft[] = [];
     for (const row of rows) {
+      const { id, turnId, part, idempotencyKey, drafted, messageId } = row;
       if (row.text === null) {
-        if (row.message_id !== null) orphanedDrafts.push({ id: row.id, messageId: row.message_id });
+        if (messageId !== null) orphanedDrafts.push({ id, messageId });
         continue;
       }
-      const answer = answers.get(row.turn_id) ?? { ...toAnswer(row), parts: [] };
-      answer.parts.push(toDelivery(row));
-      answers.set(row.turn_id, answer);
+      const answer = answers.get(turnId) ?? { turnId, ...toAnswer(row), parts: [] };
+      answer.parts.push({ id, turnId, part, idempotencyKey, drafted, messageId });
+      answers.set(turnId, answer);
     }
     return { answers: [...answers.values()], orphanedDrafts };
   }
 }
 
 interface RawAnswer {
-  text: string;
-  kind: "assistant" | "notice";
-  agent: string | null;
-  model_ms: number | null;
-  ids: string[] | null;
-  at: Date | null;
+  readonly text: string;
+  readonly kind: "assistant" | "notice";
+  readonly agent: AgentId | null;
+  readonly modelMs: number | null;
+  readonly ids: string[] | null;
+  readonly at: Date | null;
 }
 
-function toDelivery(row: RawDelivery): Delivery {
+function toAnswer({
+  text,
+  kind,
+  agent,
+  modelMs,
+  ids,
+  at,
+}: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
   return {
-    id: row.id,
-    turnId: toTurnId(row.turn_id),
-    part: row.part,
-    idempotencyKey: row.idempotency_key,
-    drafted: row.drafted,
-    messageId: row.message_id,
-  };
-}
-
-function toAnswer(row: RawDelivery & RawAnswer): Omit<PendingAnswer, "parts"> {
-  return {
-    turnId: toTurnId(row.turn_id),
-    text: row.text,
-    kind: row.kind === "assistant" ? "answer" : "notice",
-    ...(row.agent !== null && { agent: agentId(row.agent) }),
+    text,
+    kind: kind === "assistant" ? "answer" : "notice",
+    ...(agent !== null && { agent }),
     // As the turn itself has it: nobody can reply to what Weir gave an id itself.
-    inReplyTo: (row.ids ?? []).filter((id) => !isOwnId(id)),
-    modelMs: row.model_ms ?? 0,
-    acceptedAt: row.at ?? new Date(0),
+    inReplyTo: (ids ?? []).filter((id) => !isOwnId(id)),
+    modelMs: modelMs ?? 0,
+    acceptedAt: at ?? new Date(0),
     mayBeSent: true,
   };
 }

@@ -1,4 +1,4 @@
-import { type AgentId, agentId, type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
 import { COMMAND_PREFIX, OWN_AUTHOR, REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../database/database.ts";
@@ -58,31 +58,17 @@ export interface LastAsked {
 /** The newest entries of a channel that are looked through: nobody has to wait for years of a log. */
 const LOOKED_THROUGH = 5000;
 
-interface RawFate extends Record<string, unknown> {
-  seq: number;
-  message_id: string;
-  at: Date;
-  addressed: boolean;
-  deleted: boolean;
-  edited: boolean;
-  unheard: boolean;
-  late: boolean;
-  settled: boolean;
-  turn_id: number | null;
-  state: TurnState;
-  reason: string | null;
-  settled_at: Date;
-  own: boolean | null;
-  changed: boolean;
-  notice: string | null;
-  pending: boolean | null;
-  failed: boolean | null;
-  handed_seq: number | null;
-  handed_to: string | null;
-  started_at: Date | null;
-  attempts: number;
-  running: boolean;
-}
+type RawFate = Omit<MessageFate, "turn" | "running"> &
+  Omit<SettlingTurn, "id" | "delivery" | "handedOver"> & {
+    readonly turnId: number | null;
+    readonly isPending: boolean | null;
+    readonly isFailed: boolean | null;
+    readonly handedSeq: Seq | null;
+    readonly handedTo: AgentId | null;
+    readonly startedAt: Date | null;
+    readonly attempts: number;
+    readonly isOfMessage: boolean;
+  };
 
 /** Reads what became of messages. */
 export class MessageFateStore {
@@ -96,7 +82,7 @@ export class MessageFateStore {
   async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {
     const [row] = await this.#db.query<{
       seq: number | null;
-      lost_seq: number | null;
+      lostSeq: number | null;
       from: string | null;
       to: string | null;
     }>(
@@ -116,7 +102,7 @@ export class MessageFateStore {
       },
       [channel, platform, storableText(person), `${REACTION_PREFIX}%`, LOOKED_THROUGH, `${COMMAND_PREFIX}%`],
     );
-    const { seq = null, lost_seq: lostSeq = null, from, to } = row ?? {};
+    const { seq = null, lostSeq = null, from, to } = row ?? {};
     return {
       message: seq === null ? null : await this.of(channel, seq),
       lost: lostSeq === null ? null : { seq: lostSeq, from: new Date(from ?? ""), to: new Date(to ?? "") },
@@ -128,29 +114,29 @@ export class MessageFateStore {
     const [row] = await this.#db.query<RawFate>(
       {
         name: "fate_of",
-        text: `select e.seq, e.message_id, e.at, e.addressed, e.deleted_at is not null as deleted,
-                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as edited,
-                      coalesce(e.data ? 'unheard', false) as unheard, coalesce(e.data ? 'late', false) as late,
-                      not e.addressed or e.seq <= c.settled_to as settled,
+        text: `select e.seq, e.message_id, e.at, e.addressed as is_addressed, e.deleted_at is not null as is_deleted,
+                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as is_edited,
+                      coalesce(e.data ? 'unheard', false) as is_unheard, coalesce(e.data ? 'late', false) as is_late,
+                      not e.addressed or e.seq <= c.settled_to as is_settled,
                       t.id as turn_id, t.state, t.reason, t.settled_at,
-                      (select f.author_id from entries f
+                      coalesce((select f.author_id from entries f
                         where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq
-                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id as own,
+                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id, false) as is_askers_own,
                       exists (select from entries f
                                where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq and f.addressed
                                  and (f.deleted_at is not null
-                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as changed,
+                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as is_changed,
                       (select n.text from entries n
                         where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
-                      d.pending, d.failed,
+                      d.is_pending, d.is_failed,
                       h.seq as handed_seq, h.data->>'agent' as handed_to,
-                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as running
+                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
                  from entries e
                  join channels c on c.id = e.channel_id
                  left join lateral (select * from turns t
                                      where t.channel_id = e.channel_id and t.to_seq >= e.seq and t.from_seq <= e.seq and t.state <> 'running'
                                      order by t.id desc limit 1) t on e.addressed and e.seq <= c.settled_to
-                 left join lateral (select bool_or(d.state = 'pending') as pending, bool_or(d.state = 'failed') as failed
+                 left join lateral (select bool_or(d.state = 'pending') as is_pending, bool_or(d.state = 'failed') as is_failed
                                       from deliveries d where d.turn_id = t.id) d on true
                  left join entries h on h.channel_id = e.channel_id and h.message_id = 'handoff/' || t.id || '/1'
                  left join turns r on r.channel_id = e.channel_id and r.state = 'running'
@@ -163,38 +149,33 @@ export class MessageFateStore {
 }
 
 function toFate(row: RawFate): MessageFate {
+  const { startedAt, attempts, isOfMessage } = row;
   return {
     seq: row.seq,
-    messageId: row.message_id,
+    messageId: row.messageId,
     at: row.at,
-    isAddressed: row.addressed,
-    isDeleted: row.deleted,
-    isEdited: row.edited,
-    isUnheard: row.unheard,
-    isLate: row.late,
-    isSettled: row.settled,
-    turn: row.turn_id === null ? null : toTurn(row, row.turn_id),
-    running:
-      row.started_at === null
-        ? null
-        : { startedAt: row.started_at, attempts: row.attempts, isOfMessage: row.running },
+    isAddressed: row.isAddressed,
+    isDeleted: row.isDeleted,
+    isEdited: row.isEdited,
+    isUnheard: row.isUnheard,
+    isLate: row.isLate,
+    isSettled: row.isSettled,
+    turn: row.turnId === null ? null : toTurn(row, row.turnId),
+    running: startedAt === null ? null : { startedAt, attempts, isOfMessage },
   };
 }
 
 function toTurn(row: RawFate, id: number): SettlingTurn {
-  const delivered = row.pending === null ? null : "sent";
+  const delivered = row.isPending === null ? null : "sent";
   return {
     id,
     state: row.state,
     reason: row.reason,
-    settledAt: row.settled_at,
-    isAskersOwn: row.own === true,
-    isChanged: row.changed,
+    settledAt: row.settledAt,
+    isAskersOwn: row.isAskersOwn,
+    isChanged: row.isChanged,
     notice: row.notice,
-    delivery: row.failed === true ? "failed" : row.pending === true ? "pending" : delivered,
-    handedOver:
-      row.handed_seq === null
-        ? null
-        : { seq: row.handed_seq, to: row.handed_to === null ? null : agentId(row.handed_to) },
+    delivery: row.isFailed === true ? "failed" : row.isPending === true ? "pending" : delivered,
+    handedOver: row.handedSeq === null ? null : { seq: row.handedSeq, to: row.handedTo },
   };
 }

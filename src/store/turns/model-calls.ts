@@ -1,6 +1,7 @@
 import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
-import { type ChannelId, type JobId, jobId, type TurnId } from "../../core/ids.ts";
+import type { ChannelId, JobId, TurnId } from "../../core/ids.ts";
+import type { FeatureCallPurpose } from "../../features/declarations.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 
@@ -11,7 +12,7 @@ export interface ModelCallRow {
   /** The compaction's job; null: it was for something else. */
   readonly job: JobId | null;
   /** `embedding`: texts of the channel, or what was looked for there, were sent to the embedding model. */
-  readonly purpose: "turn" | "compaction" | "subagent" | "embedding";
+  readonly purpose: "turn" | "compaction" | "embedding" | FeatureCallPurpose;
   readonly model: string;
   readonly outcome: string;
   /** What we had estimated for the whole request. */
@@ -66,41 +67,14 @@ export interface ModelCallTotals {
   readonly models: readonly (ModelSpending & Pick<ModelCallRow, "purpose">)[];
 }
 
-export type RawSpending = Record<
-  "calls" | "uncounted" | "prompt" | "cached" | "written" | "completion",
-  number
-> & {
-  model: string;
-};
-
 /** What a call counts with beside what was reported. */
 const ASSUMED = "coalesce(assumed_prompt_tokens, 0)";
 
 export const SPENDING = `model, count(*) as calls,
   count(*) filter (where ${ASSUMED} > 0 or assumed_completion_tokens > 0) as uncounted,
-  coalesce(sum(coalesce(prompt_tokens, 0) + ${ASSUMED}), 0)::bigint as prompt, coalesce(sum(cached_tokens), 0)::bigint as cached,
-  coalesce(sum(written_tokens), 0)::bigint as written,
-  coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion`;
-
-export function toSpending({
-  model,
-  calls,
-  uncounted,
-  prompt,
-  cached,
-  written,
-  completion,
-}: RawSpending): ModelSpending {
-  return {
-    model,
-    calls,
-    uncounted,
-    promptTokens: prompt,
-    cachedTokens: cached,
-    writtenTokens: written,
-    completionTokens: completion,
-  };
-}
+  coalesce(sum(coalesce(prompt_tokens, 0) + ${ASSUMED}), 0)::bigint as prompt_tokens, coalesce(sum(cached_tokens), 0)::bigint as cached_tokens,
+  coalesce(sum(written_tokens), 0)::bigint as written_tokens,
+  coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion_tokens`;
 
 /** Rows of `model_calls`. */
 export class ModelCallStore {
@@ -123,7 +97,7 @@ export class ModelCallStore {
 
   /** What a channel has cost so far. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const rows = await this.#db.query<RawSpending & { purpose: ModelCallRow["purpose"]; peak: number }>(
+    const rows = await this.#db.query<ModelCallTotals["models"][number] & { peak: number }>(
       {
         name: "model_call_totals",
         text: `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak
@@ -132,14 +106,13 @@ export class ModelCallStore {
       [channel],
     );
     const peaks = rows.flatMap(({ purpose, peak }) => (purpose === "turn" ? [peak] : []));
-    const models = rows.map((row) => ({ purpose: row.purpose, ...toSpending(row) }));
-    const { uncounted: _, ...sum } = totalSpending(models);
-    return { ...sum, peakTokens: Math.max(0, ...peaks), models };
+    const { uncounted: _, ...sum } = totalSpending(rows);
+    return { ...sum, peakTokens: Math.max(0, ...peaks), models: rows };
   }
 
   /** What the calls of a channel's compactions have cost, by job and model. */
   async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId, readonly ModelSpending[]>> {
-    const rows = await this.#db.query<RawSpending & { job: number }>(
+    const rows = await this.#db.query<ModelSpending & { job: JobId }>(
       {
         name: "model_calls_of_jobs",
         text: `select job_id as job, ${SPENDING} from model_calls
@@ -147,18 +120,17 @@ export class ModelCallStore {
       },
       [channel],
     );
-    const byJob = Map.groupBy(rows, ({ job }) => jobId(job));
-    return new Map(Array.from(byJob, ([job, ofJob]) => [job, ofJob.map(toSpending)]));
+    return Map.groupBy(rows, ({ job }) => job);
   }
 }
 
 /** The last request of a channel's own agent that a provider has counted, among its newest calls; null: none of them. */
 export async function readLastUsage(client: Queryable, channel: ChannelId): Promise<ReportedUsage | null> {
-  const [row] = await client.query<{ model: string; estimated_tokens: number; prompt_tokens: number }>(
+  const [row] = await client.query<ReportedUsage>(
     {
       // A provider that never reports must not have the whole bill read at every load.
       name: "usage_last",
-      text: `select model, estimated_tokens, prompt_tokens
+      text: `select model, estimated_tokens as estimated, prompt_tokens as reported
                from (select * from model_calls where channel_id = $1 order by id desc limit 100) newest
               where purpose = 'turn' and outcome = 'answered' and prompt_tokens is not null
                 and not exists (select from turns t where t.id = newest.turn_id and t.agent is not null)
@@ -166,6 +138,5 @@ export async function readLastUsage(client: Queryable, channel: ChannelId): Prom
     },
     [channel],
   );
-  if (row === undefined) return null;
-  return { model: row.model, estimated: row.estimated_tokens, reported: row.prompt_tokens };
+  return row ?? null;
 }

@@ -1,15 +1,7 @@
 import type { JobKind } from "../../core/compaction.ts";
 import type { RecalledIds, RememberedStatement } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import {
-  type AgentId,
-  agentId,
-  type ChannelId,
-  type MemoryId,
-  memoryId,
-  type Seq,
-  turnId,
-} from "../../core/ids.ts";
+import type { AgentId, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { TurnState } from "./turns.ts";
@@ -47,15 +39,10 @@ export interface PastCalls {
   readonly summariserMs: number | null;
 }
 
-interface RawPastTurn {
-  id: number;
-  from_seq: number;
-  to_seq: number;
-  agent: string | null;
-  state: TurnState;
-  last_seq: number | null;
-  recalled: { entries: number[]; memories: number[] } | null;
-}
+type RawPastTurn = Omit<PastTurn, "agent" | "recalled"> & {
+  readonly agent: AgentId | null;
+  readonly recalled: Partial<RecalledIds> | null;
+};
 
 /** How a channel was answered and compacted so far, for whoever looks back. It writes nothing. */
 export class PastStore {
@@ -67,7 +54,7 @@ export class PastStore {
 
   /** The settled turns whose last message is among from..to, in the order in which they began. */
   async turns(channel: ChannelId, from: Seq, to: Seq): Promise<PastTurn[]> {
-    const rows = await this.#db.query<RawPastTurn & Record<string, unknown>>(
+    const rows = await this.#db.query<RawPastTurn>(
       {
         name: "past_turns",
         text: `select t.id, t.from_seq, t.to_seq, t.agent, t.state, w.last_seq, w.recalled
@@ -80,16 +67,14 @@ export class PastStore {
       },
       [channel, from, to],
     );
-    return rows.map(({ id, from_seq: fromSeq, to_seq: toSeq, agent, state, last_seq: lastSeq, recalled }) => {
+    return rows.map(({ agent, recalled, ...turn }) => {
       const { entries = [], memories = [] } = recalled ?? {};
-      const found = { entries, memories: memories.map(memoryId) };
-      const by = agent === null ? {} : { agent: agentId(agent) };
-      return { id: turnId(id), fromSeq, toSeq, ...by, state, lastSeq, recalled: found };
+      return { ...turn, ...(agent !== null && { agent }), recalled: { entries, memories } };
     });
   }
 
   /**
-   * What is left of these memories, by id, as far as the channel may see them: what a turn had recalled.
+   * The memories with these ids that still exist and that the channel may see: a turn had recalled them.
    * @param agent whose turn it was; default: the channel's own agent's
    */
   async statements(
@@ -102,60 +87,44 @@ export class PastStore {
 
   /** Up to where each `/reset` has covered the channel, in order. */
   async resets(channel: ChannelId): Promise<Seq[]> {
-    const rows = await this.#db.query<{ to_seq: number }>(
+    const rows = await this.#db.query<{ toSeq: number }>(
       {
         name: "past_resets",
         text: "select to_seq from summaries where channel_id = $1 and kind = 'reset' order by to_seq",
       },
       [channel],
     );
-    return rows.map((row) => row.to_seq);
+    return rows.map((row) => row.toSeq);
   }
 
   async summaryLengths(channel: ChannelId): Promise<SummaryLengths[]> {
-    const rows = await this.#db.query<
-      Pick<SummaryLengths, "kind" | "level" | "count" | "tokens"> & {
-        made_by: "model" | "digest";
-        source: number;
-      }
-    >(
+    return this.#db.query<SummaryLengths>(
       {
         name: "past_summary_lengths",
         text: `select j.kind, j.level, s.kind as made_by, count(*) as count,
-                      sum(j.source_tokens)::bigint as source, sum(s.tokens)::bigint as tokens
+                      sum(j.source_tokens)::bigint as source_tokens, sum(s.tokens)::bigint as tokens
                  from jobs j join summaries s on s.job_id = j.id
                 where j.channel_id = $1 and j.state = 'committed' and j.source_tokens > 0
                 group by j.kind, j.level, s.kind order by j.kind, j.level, s.kind`,
       },
       [channel],
     );
-    return rows.map(({ made_by: madeBy, source: sourceTokens, ...rest }) => ({
-      ...rest,
-      madeBy,
-      sourceTokens,
-    }));
   }
 
   async calls(channel: ChannelId): Promise<PastCalls> {
-    const [row] = await this.#db.query<{
-      model: string | null;
-      estimated: number;
-      reported: number;
-      median: number | null;
-    }>(
+    const [row] = await this.#db.query<PastCalls>(
       {
         name: "past_calls",
         text: `select (array_agg(m.model order by m.id desc) filter (where purpose = 'turn'))[1] as model,
                       coalesce(sum(estimated_tokens) filter (where purpose = 'turn' and prompt_tokens is not null), 0)::bigint
                         as estimated,
                       coalesce(sum(prompt_tokens) filter (where purpose = 'turn'), 0)::bigint as reported,
-                      percentile_cont(0.5) within group (order by total_ms) filter (where purpose = 'compaction') as median
+                      percentile_cont(0.5) within group (order by total_ms) filter (where purpose = 'compaction') as summariser_ms
                  from model_calls m left join turns t on t.id = m.turn_id
                 where m.channel_id = $1 and m.outcome = 'answered' and t.agent is null`,
       },
       [channel],
     );
-    const { model = null, estimated = 0, reported = 0, median = null } = row ?? {};
-    return { model, estimated, reported, summariserMs: median };
+    return row ?? { model: null, estimated: 0, reported: 0, summariserMs: null };
   }
 }

@@ -25,9 +25,8 @@ const MAX_NOTES = 100;
 const GATHER_MS = 10;
 
 /**
- * Notes what was delivered, of all channels together, a moment later. Nobody waits for it, and its commit waits for the
- * disk all the same: where Postgres alone failed, and the daemon lived, a note that was lost would leave the part pending
- * for as long as the daemon runs.
+ * Notes what was delivered, of all channels together, a moment later. No caller waits for it, yet its commit waits for the
+ * disk: if Postgres alone failed, a lost note would leave the part pending until the daemon ends.
  */
 export class SentBatches {
   readonly #db: Database;

@@ -1,5 +1,5 @@
 import type { TurnRange } from "../../core/history.ts";
-import { type AgentId, agentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import type { AgentId, Seq, TurnId } from "../../core/ids.ts";
 
 export interface RunningTurn extends TurnRange {
   /** How often it was started, this time included. */
@@ -10,12 +10,9 @@ export interface RunningTurn extends TurnRange {
   readonly failures: number;
   /** The turn with which its chain of turns began, where the program itself began this one; left out: it is that one. */
   readonly question?: TurnId;
-  /** Model calls of that chain, as far as they are stored; left out: none is known. */
+  /** Stored model calls of that chain; left out: there are none. */
   readonly calls?: number;
 }
-
-/** What of the program's own has begun a turn: the end of another one, or a subagent by its number. */
-export type BegunBy = { readonly turn: TurnId } | { readonly subagent: number };
 
 /** Who would begin a turn of a message alone as soon as it is in the log. */
 export interface TurnClaim {
@@ -25,38 +22,23 @@ export interface TurnClaim {
 }
 
 /** A running turn, as `turns` has it. */
-export interface RawTurn {
-  id: number;
-  from_seq: number;
-  to_seq: number;
-  attempts: number;
-  deaths: number;
-  failures: number;
-  agent: string | null;
-  question: number | null;
-  calls: number;
-}
+export type RawTurn = Omit<RunningTurn, "agent" | "question" | "calls"> & {
+  readonly agent: AgentId | null;
+  readonly question: TurnId | null;
+  readonly calls: number;
+};
 
-export function runningTurn({
-  id,
-  from_seq: fromSeq,
-  to_seq: toSeq,
-  agent,
-  question,
-  ...counts
-}: RawTurn): RunningTurn {
-  const { attempts, deaths, failures, calls } = counts;
-  const turn = { id: turnId(id), fromSeq, toSeq, attempts, deaths, failures, ...questionOf(question, calls) };
-  return agent === null ? turn : { ...turn, agent: agentId(agent) };
+export function runningTurn({ agent, question, calls, ...turn }: RawTurn): RunningTurn {
+  return { ...turn, ...questionOf(question, calls), ...(agent !== null && { agent }) };
 }
 
 /** What a row says of the chain that its turn is of. */
-export function questionOf(question: number | null, calls: number): Pick<RunningTurn, "question" | "calls"> {
-  return { ...(question !== null && { question: turnId(question) }), ...(calls > 0 && { calls }) };
+export function questionOf(question: TurnId | null, calls: number): Pick<RunningTurn, "question" | "calls"> {
+  return { ...(question !== null && { question }), ...(calls > 0 && { calls }) };
 }
 
 /** The turn that has begun with this row, for the first time. */
-export function begunTurn(id: number, fromSeq: Seq, toSeq: Seq, agent?: AgentId): RunningTurn {
-  const turn = { id: turnId(id), fromSeq, toSeq, attempts: 1, deaths: 0, failures: 0 };
+export function begunTurn(id: TurnId, fromSeq: Seq, toSeq: Seq, agent?: AgentId): RunningTurn {
+  const turn = { id, fromSeq, toSeq, attempts: 1, deaths: 0, failures: 0 };
   return agent === undefined ? turn : { ...turn, agent };
 }

@@ -1,6 +1,6 @@
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { agentId, type AgentId, type ChannelId, type Seq, turnId, type TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { TurnTime } from "../../core/pace.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
@@ -10,14 +10,7 @@ import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
 import { type Database, ASYNC_COMMIT } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import {
-  type BegunBy,
-  begunTurn,
-  questionOf,
-  type RawTurn,
-  type RunningTurn,
-  runningTurn,
-} from "./turn-rows.ts";
+import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
@@ -39,7 +32,7 @@ export interface Settlement {
   readonly entry: TurnEntryDraft | null;
   /** One per part of the entry's text; empty if nothing is sent. */
   readonly idempotencyKeys: readonly string[];
-  /** What its model calls cost, as far as that is not stored yet. */
+  /** Its model calls that are not stored yet. */
   readonly calls?: readonly ModelCallRow[];
   /** What was found for its answer; it is stored with that, and no part of the history. */
   readonly recalled?: RecalledIds;
@@ -67,10 +60,10 @@ const SETTLE_HANDING_OVER = {
 };
 
 interface RawSettled {
-  entry_seq: number | null;
+  entrySeq: number | null;
   parts: RawPart[];
-  handed_seq?: number | null;
-  handed_text?: string;
+  handedSeq?: number | null;
+  handedText?: string;
 }
 
 /** Longest reason, in UTF-16 units. */
@@ -97,7 +90,7 @@ export class TurnStore {
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
    * before the turn began.
    * @param agent who answers; default: the channel's own agent
-   * @param by what has begun it, where nobody has asked for it; default: somebody has
+   * @param by the turn that has begun it; null, the default: a person began it
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
@@ -105,28 +98,19 @@ export class TurnStore {
     fromSeq: Seq,
     toSeq: Seq,
     agent?: AgentId,
-    by?: BegunBy,
+    by: TurnId | null = null,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: number; question: number | null; calls: number }>(
+    const [row] = await this.#db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
       {
         name: "turn_begin",
         text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
                select $1, $2, $3, $4, $5,
-                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id =
-                         coalesce($6::bigint, (select s.turn_id from subagents s where s.channel_id = $1 and s.number = $7::integer)))
+                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id = $6::bigint)
                  from ${ASYNC_COMMIT}
                on conflict (channel_id) where state = 'running' do nothing
                returning id, question, case when question is null then 0 else calls_of_question(question) end as calls`,
       },
-      [
-        owner.channel,
-        owner.epoch,
-        fromSeq,
-        toSeq,
-        agent ?? null,
-        by !== undefined && "turn" in by ? by.turn : null,
-        by !== undefined && "subagent" in by ? by.subagent : null,
-      ],
+      [owner.channel, owner.epoch, fromSeq, toSeq, agent ?? null, by],
     );
     if (row === undefined) return null;
     return { ...begunTurn(row.id, fromSeq, toSeq, agent), ...questionOf(row.question, row.calls) };
@@ -151,16 +135,16 @@ export class TurnStore {
     return { ...turn, ...row };
   }
 
-  /** Who answers the newest turn of a channel, running or not; undefined: its own agent, or there was none. */
+  /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
-    const [row] = await this.#db.query<{ agent: string | null }>(
+    const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {
         name: "turn_last_agent",
         text: "select agent from turns where channel_id = $1 order by id desc limit 1",
       },
       [channel],
     );
-    return row?.agent == null ? undefined : agentId(row.agent);
+    return row?.agent ?? undefined;
   }
 
   /** How a turn ended; null if it runs, or never was. */
@@ -168,7 +152,7 @@ export class TurnStore {
     const [row] = await this.#db.query<{
       state: TurnState | "running";
       reason: string | null;
-      model_ms: number | null;
+      modelMs: number | null;
       ids: string[] | null;
     }>(
       {
@@ -181,7 +165,7 @@ export class TurnStore {
       [id],
     );
     if (row === undefined || row.state === "running") return null;
-    return { state: row.state, reason: row.reason, modelMs: row.model_ms ?? 0, inReplyTo: row.ids ?? [] };
+    return { state: row.state, reason: row.reason, modelMs: row.modelMs ?? 0, inReplyTo: row.ids ?? [] };
   }
 
   /** The one transaction that settles a turn. */
@@ -193,31 +177,28 @@ export class TurnStore {
   ): Promise<Settled> {
     const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
     const handed = handOff === undefined ? null : draftMessage(handOff);
-    const [row] = await this.#db.query<RawSettled & Record<string, unknown>>(
-      handed === null ? SETTLE : SETTLE_HANDING_OVER,
-      [
-        owner.channel,
-        owner.epoch,
-        turn.id,
-        state,
-        reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
-        Math.round(modelMs),
-        at,
-        entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
-        idempotencyKeys,
-        calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
-        ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
-      ],
-    );
+    const [row] = await this.#db.query<RawSettled>(handed === null ? SETTLE : SETTLE_HANDING_OVER, [
+      owner.channel,
+      owner.epoch,
+      turn.id,
+      state,
+      reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
+      Math.round(modelMs),
+      at,
+      entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
+      idempotencyKeys,
+      calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
+      ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
+    ]);
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
-    const seq = row?.handed_seq ?? null;
+    const seq = row?.handedSeq ?? null;
     const handedOver =
-      handed === null || seq === null ? null : { ...handed, seq, text: row?.handed_text ?? handed.text };
-    if (entry === null || row?.entry_seq == null) return { entry: null, parts, handedOver };
+      handed === null || seq === null ? null : { ...handed, seq, text: row?.handedText ?? handed.text };
+    if (entry === null || row?.entrySeq == null) return { entry: null, parts, handedOver };
     const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
-    return { entry: entryOfDraft(entry, row.entry_seq, by, at), parts, handedOver };
+    return { entry: entryOfDraft(entry, row.entrySeq, by, at), parts, handedOver };
   }
 }
 
@@ -253,7 +234,7 @@ export async function readTurnTimes(
   channel: ChannelId,
   most: number,
 ): Promise<readonly TurnTime[]> {
-  const rows = await client.query<{ id: number; at: Date }>(
+  const rows = await client.query<{ id: TurnId; at: Date }>(
     {
       name: "turn_times",
       text: `select id, started_at as at from turns where channel_id = $1 and agent is null
@@ -261,5 +242,5 @@ export async function readTurnTimes(
     },
     [channel, most],
   );
-  return rows.toReversed().map(({ id, at }) => ({ id: turnId(id), at: at.getTime() }));
+  return rows.toReversed().map(({ id, at }) => ({ id, at: at.getTime() }));
 }

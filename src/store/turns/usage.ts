@@ -1,9 +1,9 @@
 import type { ModelSpending } from "../../core/cost.ts";
-import { type ChannelId, channelId } from "../../core/ids.ts";
+import type { ChannelId } from "../../core/ids.ts";
 import type { UsageKey } from "../../core/listings.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
-import { type RawSpending, SPENDING, toSpending } from "./model-calls.ts";
+import { SPENDING } from "./model-calls.ts";
 
 /** What calls of one model have cost, for whom or what. */
 export interface Usage extends ModelSpending {
@@ -22,8 +22,8 @@ export interface UsageScope {
 }
 
 /**
- * Calls with whom they count for. A turn that answers several people is that of who has asked first; a subagent's is its turn's; a
- * compaction, an embedding, and work of Weir's own, nobody has asked for.
+ * Calls with whom they count for. A turn that answers several people is that of who has asked first; that of a turn's
+ * further work is its turn's; a compaction, an embedding, and work of Weir's own, nobody has asked for.
  */
 const CALLS = `from model_calls m join channels c on c.id = m.channel_id
   left join turns t on t.id = m.turn_id
@@ -68,10 +68,10 @@ export class UsageStore {
    */
   async by(key: UsageKey, { since, channel, person }: UsageScope, timeZone: string): Promise<Usage[]> {
     const name = key === "person" ? "asker.author_name" : "''::text";
-    const rows = await this.#db.query<RawSpending & { key: string | null; name: string | null }>(
+    return this.#db.query<Usage>(
       {
         name: `usage_by_${key}`,
-        text: `select key, (array_agg(name order by id desc))[1] as name, ${SPENDING}
+        text: `select key, coalesce((array_agg(name order by id desc))[1], '') as name, ${SPENDING}
                  from (select ${KEY_OF[key]} as key, ${name} as name, m.*, $4::text as zone ${CALLS}
                         where m.at >= $1 and ($2::bigint is null or m.channel_id = $2) and ($3::text is null or ${PERSON} = $3)
                       ) calls
@@ -79,20 +79,11 @@ export class UsageStore {
       },
       [since, channel ?? null, person === undefined ? null : `${person.platform}:${person.id}`, timeZone],
     );
-    return rows.map((row) => ({ key: row.key, name: row.name ?? "", ...toSpending(row) }));
   }
 
   /** What was spent since the day began. */
   async today(timeZone: string, now: Date): Promise<SpentToday[]> {
-    const rows = await this.#db.query<
-      RawSpending & {
-        agent: string;
-        channel: number;
-        address: string;
-        person: string | null;
-        is_embedding: boolean;
-      }
-    >(
+    return this.#db.query<SpentToday>(
       {
         name: "usage_today",
         text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
@@ -102,8 +93,5 @@ export class UsageStore {
       },
       [timeZone, now],
     );
-    return rows.map(({ agent, channel, address, person, is_embedding: isEmbedding, ...row }) => {
-      return { ...toSpending(row), agent, channel: channelId(channel), address, person, isEmbedding };
-    });
   }
 }

@@ -1,7 +1,7 @@
 import { errorCode, OperatorError } from "../../core/errors.ts";
 import type { Traces, TracesOptions } from "./traces.ts";
 
-/** What is installed to send spans; the same as under peerDependencies in package.json. */
+/** The packages needed to send spans, as under peerDependencies in package.json. */
 export const PACKAGES: Readonly<Record<string, string>> = {
   "@opentelemetry/api": "1.10.x",
   "@opentelemetry/exporter-trace-otlp-http": "0.301.x",
@@ -10,9 +10,9 @@ export const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads OpenTelemetry's SDK, where a collector is named.
- * @param options null: none is, and nothing is read
- * @throws OperatorError where the SDK is not installed
+ * Loads OpenTelemetry's SDK if a collector is configured.
+ * @param options null: none, and nothing is loaded
+ * @throws OperatorError if the SDK is not installed
  */
 export async function openTraces(options: TracesOptions | null): Promise<Traces | null> {
   if (options === null) return null;

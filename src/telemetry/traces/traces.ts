@@ -21,13 +21,13 @@ export interface TracesOptions {
   readonly log: Logger;
 }
 
-/** Sends what a daemon does as spans. Disposing sends what is left, and waits for that for a moment. */
+/** Sends the daemon's work as spans. Disposing sends the rest, with a short wait. */
 export interface Traces extends AsyncDisposable {
-  /** Makes spans of the events from now on. */
+  /** Makes spans of later events. */
   watch(events: Events, serverOf: SpanServerOf): void;
 }
 
-/** Only `open.ts` imports this: nothing else of Weir reads OpenTelemetry's SDK. */
+/** Only `open.ts` imports this: no other file loads OpenTelemetry's SDK. */
 export function createTraces(options: TracesOptions): Traces {
   const { endpoint, headers, serviceName, version, log } = options;
   const url = `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
@@ -81,14 +81,14 @@ export function createTraces(options: TracesOptions): Traces {
   };
 }
 
-/** The exporter follows no redirect, and says of one only what its status is called. */
+/** The exporter follows no redirect, and reports only its status text. */
 function reasonOf(error: unknown, url: string): string {
   const status = error instanceof Error && "code" in error ? Number(error.code) : 0;
   if (!(status >= 300 && status < 400)) return errorMessage(error);
   return refusedRedirect(url, { status, to: "" }, "telemetry.endpoint");
 }
 
-/** Tells the log once that nothing can be sent, and once that it can be again. */
+/** Logs the beginning and the end of an outage, each once. */
 class Outage {
   readonly #log: Logger;
   #lost = 0;
@@ -97,7 +97,7 @@ class Outage {
     this.#log = log;
   }
 
-  /** @param why null: they were sent */
+  /** @param why null: the spans were sent */
   note(why: string | null, spans: number): void {
     if (why === null) {
       if (this.#lost > 0) this.#log.info({ lost: this.#lost }, "spans_sent_again");

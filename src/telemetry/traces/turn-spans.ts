@@ -1,47 +1,48 @@
 import type { Attributes, Context, Span, SpanKind, SpanStatus, Tracer } from "@opentelemetry/api";
 import type { WeirEvent } from "../events.ts";
 
-/** What spans are made with, of OpenTelemetry's interface. */
+/** The parts of OpenTelemetry's interface for making spans. */
 export interface SpanMaker {
   readonly tracer: Tracer;
   readonly kinds: Pick<typeof SpanKind, "INTERNAL" | "CLIENT">;
-  /** No span is around one that is made in it. */
+  /** A context without a parent span. */
   readonly root: Context;
-  /** Where the children of a span are made. */
+  /** The context for the children of a span. */
   readonly within: (span: Span) => Context;
-  /** What says that a span has failed. */
+  /** The status of a failed span. */
   readonly failed: SpanStatus;
 }
 
-/** Who answers the model calls: `gen_ai.provider.name`, `server.address`, `server.port`. */
+/** The server of the model calls: `gen_ai.provider.name`, `server.address`, `server.port`. */
 export interface SpanServer {
   readonly provider: string;
   readonly address: string | null;
   readonly port: number | null;
 }
 
-/** Who answers a model's calls; null: those of no model in particular. */
+/** The server of a model's calls; null: of no particular model. */
 export type SpanServerOf = (model: string | null) => SpanServer;
 
 interface OpenTurn {
   readonly span: Span;
   readonly channel: string;
-  /** How the last model call has failed; null: it has not. */
+  /** How the last model call failed; null: it did not. */
   lastFailure: string | null;
 }
 
 type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
 
 /**
- * Makes spans of events, by OpenTelemetry's conventions for generative AI (gen-ai 0.1, in development): `invoke_agent` for a turn, and in
- * it `retrieval`, `chat` and `execute_tool`. A call for a summary or by a subagent is a trace of its own. Nothing that people or models
- * have said is in them. What is told after it has happened gets its beginning by its duration.
+ * Makes spans of events, by OpenTelemetry's conventions for generative AI (gen-ai 0.1, in development): `invoke_agent`
+ * for a turn, with `retrieval`, `chat` and `execute_tool` in it. A call that no turn makes itself, as for a summary, is a
+ * trace of its own. They contain no words of people or models. An event after the fact determines its span's beginning by the
+ * duration.
  */
 export class TurnSpans {
   readonly #maker: SpanMaker;
   readonly #serverOf: SpanServerOf;
   readonly #now: () => number;
-  /** By the turn's number. */
+  /** By turn number. */
   readonly #open = new Map<number, OpenTurn>();
 
   /** @param now the time of a span, ms since 1970 */
@@ -71,7 +72,7 @@ export class TurnSpans {
     }
   }
 
-  /** Ends what is still open: another process goes on with it. */
+  /** Ends the open spans: another process continues the turns. */
   endAll(): void {
     for (const turn of this.#open.keys()) this.#end(turn, { outcome: "left" });
   }
@@ -149,7 +150,7 @@ export class TurnSpans {
     };
   }
 
-  /** A span of something that is over. @param inside undefined: a trace of its own */
+  /** A span of something that has ended. @param inside undefined: a trace of its own */
   #record(
     name: string,
     inside: OpenTurn | undefined,

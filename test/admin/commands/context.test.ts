@@ -52,9 +52,9 @@ function look({ history }: Conversation) {
     model: "some-model",
     spent,
     compactions,
-    notes: [],
-    skills: [],
-    subagents: [],
+    channelFiles: [],
+    activeTexts: [],
+    waitedFor: [],
     now: new Date("2026-11-21T20:00:00Z"),
   };
   const snapshot = { channel, history, lastUsage: null };

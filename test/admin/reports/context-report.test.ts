@@ -65,7 +65,7 @@ function report(
   return reportContext(
     { ...agent, config },
     { channel, history, lastUsage },
-    { model: "some-model", spent, compactions, now, notes: [], skills: [], subagents: [] },
+    { model: "some-model", spent, compactions, now, channelFiles: [], activeTexts: [], waitedFor: [] },
   );
 }
 

@@ -14,7 +14,7 @@ test(
   async (t) => {
     assert(broker !== null);
     const seed = Math.floor(Math.random() * 1_000_000);
-    const [daemons, channels, seconds] = [2, 20, 20];
+    const [daemons, channels, seconds] = [2, 12, 10];
     t.diagnostic(
       `again: npm run chaos -- --cluster --daemons ${daemons} --channels ${channels} --seconds ${seconds} --longest-stop 3 --seed ${seed}`,
     );

@@ -1,5 +1,5 @@
-import { EventQueue } from "../../../src/platforms/loopback/event-queue.ts";
-import type { LoopbackEvent, Position } from "../../../src/platforms/loopback/protocol.ts";
+import { EventQueue } from "../../../src/platforms/local/loopback/event-queue.ts";
+import type { LoopbackEvent, Position } from "../../../src/platforms/local/loopback/protocol.ts";
 import type { Random } from "../../fuzz/random.ts";
 
 /** What is not acknowledged for so long goes to another daemon as well, as Slack does it, ms. */

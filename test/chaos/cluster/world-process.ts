@@ -7,8 +7,13 @@ import process from "node:process";
 import { text as readText } from "node:stream/consumers";
 import type { z } from "zod";
 import { steadyNow } from "../../../src/async/clock.ts";
-import { LoopbackChat } from "../../../src/platforms/loopback/chat.ts";
-import { durablePost, eventRequest, type Reply, reply } from "../../../src/platforms/loopback/protocol.ts";
+import { LoopbackChat } from "../../../src/platforms/local/loopback/chat.ts";
+import {
+  durablePost,
+  eventRequest,
+  type Reply,
+  reply,
+} from "../../../src/platforms/local/loopback/protocol.ts";
 import { Random } from "../../fuzz/random.ts";
 import { startListening } from "../../support/listening.ts";
 import { startModelServer } from "../../support/model-server.ts";

@@ -66,7 +66,7 @@ const anyContext = fc
       ...NOTHING_LOOKED_UP,
       recalled: said.map((text, seq) => ({ seq, at, author: "Ann", text })),
       remembered: said.map((statement) => ({ type: "fact", assertedBy: "Ann", at, statement })),
-      notes: [
+      channelFiles: [
         file("memory", own, {
           channel: "terminal-general",
           path: "agents/main/channels/terminal-general/MEMORY.md",

@@ -51,7 +51,7 @@ test("a question whose posting was not noted is not posted again, and shows what
   await scene.open.sql("update approvals set shown = 'posting', message_id = null");
   {
     await using _ = await scene.start();
-    await until("the note of it", async () => (await scene.rows())[0]?.message_id !== null);
+    await until("the note of it", async () => (await scene.rows())[0]?.messageId !== null);
   }
   assert.equal(posted(scene, /^#1/), 1);
   await scene.open.sql(
@@ -201,5 +201,5 @@ test("what an approver said goes with everything else of theirs", async () => {
   const left = await scene.open.sql(
     "select (select count(*) from entries where text like '%zxqpine%')::int as texts, decided_name, decided_by, reason from approvals",
   );
-  assert.deepEqual(left, [{ texts: 0, decided_name: "", decided_by: null, reason: "" }]);
+  assert.deepEqual(left, [{ texts: 0, decidedName: "", decidedBy: null, reason: "" }]);
 });

@@ -123,7 +123,7 @@ test("the agent sets a reminder when it is asked to, and tells it in its own wor
   );
   assert.ok(!(asked.at(-1) ?? "").includes('"reminder'), "it is nobody who is here");
   assert.deepEqual(await world.open.sql("select state, text, next_at from reminders"), [
-    { state: "done", text: "", next_at: null },
+    { state: "done", text: "", nextAt: null },
   ]);
 });
 
@@ -193,11 +193,11 @@ test("what is over the grace is told as missed; of what was missed many times th
   assert.deepEqual(await titles(world, "daily"), [
     "reminder N, set by Ann, was due 2026-11-28 06:00, late, 3 missed before",
   ]);
-  const left = await world.open.sql<{ next_at: Date }>(
+  const left = await world.open.sql<{ nextAt: Date }>(
     "select next_at from reminders where state = 'active' order by next_at",
   );
   assert.deepEqual(
-    left.map((row) => row.next_at.toISOString().slice(0, 10)),
+    left.map((row) => row.nextAt.toISOString().slice(0, 10)),
     ["2026-11-29", "2027-11-26"],
   );
 });

@@ -7,7 +7,7 @@ import type { Chat } from "../chat.ts";
  * @returns what is wrong
  */
 export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfinished">): Promise<string[]> {
-  const rows = await db.query<{ turn_id: number; message_id: string; state: string; turn: string }>(
+  const rows = await db.query<{ turnId: number; messageId: string; state: string; turn: string }>(
     {
       name: "fuzz_left_drafts",
       text: `select d.turn_id, d.message_id, d.state, t.state as turn
@@ -16,7 +16,7 @@ export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfin
     [[...unfinished]],
   );
   return rows.map(
-    ({ turn_id: turn, message_id: id, state, turn: end }) =>
+    ({ turnId: turn, messageId: id, state, turn: end }) =>
       `${id} still shows half an answer of turn ${turn}, which is ${end}; its delivery is ${state}`,
   );
 }
@@ -26,7 +26,7 @@ export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfin
  * @returns what is wrong
  */
 export async function lostAnswers(db: Database, { moderated }: Pick<Chat, "moderated">): Promise<string[]> {
-  const rows = await db.query<{ turn_id: number; message_id: string | null; state: string }>(
+  const rows = await db.query<{ turnId: number; messageId: string | null; state: string }>(
     {
       name: "fuzz_lost_answers",
       text: `select d.turn_id, d.message_id, d.state
@@ -39,7 +39,7 @@ export async function lostAnswers(db: Database, { moderated }: Pick<Chat, "moder
     [[...moderated]],
   );
   return rows.map(
-    ({ turn_id: turn, message_id: id, state }) =>
+    ({ turnId: turn, messageId: id, state }) =>
       `the answer of turn ${turn} is ${state}, and nobody sees it: its draft ${id} was deleted`,
   );
 }

@@ -1,4 +1,5 @@
 import type { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
+import type { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
 import type { ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
 import type { CompactionState, Decision } from "../../../src/compactor/policy/policy.ts";
@@ -26,6 +27,7 @@ export interface Mutant extends Miscast {
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
   readonly approvals?: (db: Database) => ApprovalStore;
+  readonly subagents?: (db: Database) => SubagentStore;
   readonly reminders?: (db: Database) => ReminderStore;
   readonly decide?: (state: CompactionState) => Decision;
   readonly createMutex?: () => HistoryMutex;

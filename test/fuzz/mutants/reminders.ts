@@ -32,7 +32,7 @@ class MovedFirst extends ReminderStore {
 
   override async fire(occurrence: Occurrence): Promise<Fired> {
     const { id, text } = occurrence.reminder;
-    const [row] = await this.#db.query<{ channel_id: number }>(
+    const [row] = await this.#db.query<{ channelId: number }>(
       {
         name: "reminder_move",
         text: `update reminders set next_at = $2, state = case when $2::timestamptz is null then 'done' else state end,
@@ -48,7 +48,7 @@ class MovedFirst extends ReminderStore {
         name: "reminder_fire",
         text: "select seq, due from append_message($1, $2, 'weir', $3, true, $4, $5, $6, true, null)",
       },
-      [row.channel_id, messageId, author.name, text, tokens, at],
+      [row.channelId, messageId, author.name, text, tokens, at],
     );
     return { hasFired: true, seq: told?.seq ?? null, isDue: told?.due ?? false };
   }

@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { DueWorkDesk } from "../../../src/channel/due-work.ts";
 import type { Owner, TurnId } from "../../../src/core/ids.ts";
-import { type Subagent, type SaveOutcome, SubagentStore } from "../../../src/store/turns/subagents.ts";
+import {
+  type Subagent,
+  type SaveOutcome,
+  SubagentStore,
+} from "../../../src/features/subagents/subagent-store.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 import { patched } from "./patched.ts";
@@ -113,27 +117,27 @@ export const SUBAGENT_MUTANTS: readonly Mutant[] = [
   {
     name: "a turn that runs again begins another subagent",
     breaks: ["I20"],
-    store: (store, db) => ({ ...store, subagents: new ForgetfulBegins(db) }),
+    subagents: (db) => new ForgetfulBegins(db),
   },
   {
     name: "a subagent works before its row is there",
     breaks: ["I20"],
-    store: (store, db) => ({ ...store, subagents: new LateRows(db) }),
+    subagents: (db) => new LateRows(db),
   },
   {
     name: "a subagent begins from nothing",
     breaks: ["I20"],
-    store: (store, db) => ({ ...store, subagents: new StepsLost(db) }),
+    subagents: (db) => new StepsLost(db),
   },
   {
     name: "a subagent stays open",
     breaks: ["I14", "I20"],
-    store: (store, db) => ({ ...store, subagents: new NeverClosed(db) }),
+    subagents: (db) => new NeverClosed(db),
   },
   {
     name: "a subagent is told twice",
     breaks: ["I20"],
-    store: (store, db) => ({ ...store, subagents: new ToldAgain(db) }),
+    subagents: (db) => new ToldAgain(db),
   },
   {
     name: "told by a call whose result is not there",

@@ -314,10 +314,10 @@ prototype.query = function ported(this: pg.Client, ...args) {
     what: nameOf(query),
     text: String(Reflect.get(query, "text")),
     send: (answered) => {
-      // A query of pg is asked once: what is taken back needs a new one.
-      Reflect.apply(plainQuery, this, [
-        new pg.Query(config, (error, result) => answered(error ?? null, result)),
-      ]);
+      // A query of pg is asked once: what is taken back needs a new one, of the same class.
+      const hear = (error: Error | null | undefined, result: unknown): void =>
+        answered(error ?? null, result);
+      Reflect.apply(plainQuery, this, [Reflect.construct(query.constructor, [config, hear])]);
     },
     told: (error, result) => {
       if (typeof told === "function") told(error, result);

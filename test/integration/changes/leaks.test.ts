@@ -1,4 +1,4 @@
-// proves: migrations/baseline/16_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/baseline/13_wishes.sql, src/store/memory/notes.ts, src/channel/gone-notes.ts, src/store/memory/retold-subagents.ts, migrations/baseline/15_subagents.sql, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql, migrations/baseline/01_channels.sql, migrations/baseline/03_log.sql, migrations/baseline/09_memory.sql, src/store/log/message-rows.ts
+// proves: migrations/baseline/16_approvals.sql, src/store/log/deletion.ts, src/store/memory/retold.ts, migrations/baseline/13_wishes.sql, src/store/memory/retold-notes.ts, src/features/notes/note-sweeper.ts, src/store/memory/retold-subagents.ts, migrations/baseline/15_subagents.sql, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql, migrations/baseline/01_channels.sql, migrations/baseline/03_log.sql, migrations/baseline/09_memory.sql, src/store/log/message-rows.ts
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file. What was said in
 // private shows in no other channel.
 import assert from "node:assert/strict";
@@ -501,7 +501,7 @@ test("the deletion of a thread takes what was said in it, and leaves its root in
     await untilErased(world);
     const left = await scene.open.sql("select channel_id, kind, text, data from entries");
     const telling = left.filter((row) => holdsSecret(row));
-    assert.ok(telling.length > 0 && telling.every((row) => row["channel_id"] === ids.general));
+    assert.ok(telling.length > 0 && telling.every((row) => row["channelId"] === ids.general));
     assert.equal((await scene.open.sql("select from memories")).length, 1);
   });
 });

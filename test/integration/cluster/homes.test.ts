@@ -336,13 +336,13 @@ test("each message is answered once and in order while partitions move to and fr
   await moving;
   assert.deepEqual(settled().toSorted(), asked.toSorted(), "each is settled once");
   for (const room of rooms) {
-    const turns = await beside.sql<{ from_seq: number; to_seq: number; state: string }>(
+    const turns = await beside.sql<{ fromSeq: number; toSeq: number; state: string }>(
       "select t.from_seq, t.to_seq, t.state from turns t join channels c on c.id = t.channel_id where c.name = $1 order by t.id",
       room,
     );
     assert.ok(turns.every(({ state }) => state === "answered"));
     for (const [index, turn] of turns.entries())
-      assert.ok(turn.from_seq > (turns[index - 1]?.to_seq ?? 0), "no turn overlaps another");
+      assert.ok(turn.fromSeq > (turns[index - 1]?.toSeq ?? 0), "no turn overlaps another");
     await answers(scene, room, turns.length);
     assert.equal(platform.texts(room).length, turns.length);
   }

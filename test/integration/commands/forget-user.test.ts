@@ -1,4 +1,4 @@
-// proves: src/cli/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/channel/gone-notes.ts
+// proves: src/cli/forget-user.ts, src/admin/requests/ask-daemon.ts, src/admin/requests/request-server.ts, src/features/notes/note-sweeper.ts
 // The operator forgets a person: beside a running daemon, and without one.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

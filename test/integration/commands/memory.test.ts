@@ -68,14 +68,14 @@ test("/remember: keeps the asker's own words as a message and a memory that it b
     type: "fact",
     scope: "channel",
     subject: "Ann",
-    asserted_by: "Ann",
+    assertedBy: "Ann",
     statement: "I take zxqmilk with my tea.",
     importance: 0.8999999761581421,
     quote: "I take zxqmilk with my tea.",
     text: "/remember I take zxqmilk with my tea.",
-    author_id: "u-ann",
+    authorId: "u-ann",
     addressed: false,
-    is_command: true,
+    isCommand: true,
   });
   assert.match(await command(weir, name, "memory"), /#\d+ I take zxqmilk with my tea\.\n {2}fact · Ann, /);
   assert.equal(server.requests.length, 0);

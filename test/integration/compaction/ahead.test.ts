@@ -36,8 +36,8 @@ const PASTE_TOKENS = 3500;
 interface JobState extends Record<string, unknown> {
   readonly id: number;
   readonly state: string;
-  readonly from_seq: number;
-  readonly to_seq: number;
+  readonly fromSeq: number;
+  readonly toSeq: number;
 }
 
 async function jobs({ open }: Scene): Promise<JobState[]> {
@@ -81,7 +81,7 @@ test("summaries are written ahead, in no view, and land together when a tier is 
   await quiet(weir, room);
   const [first, second, ...more] = await waiting(scene);
   assert.ok(first !== undefined && second !== undefined);
-  assert.deepEqual([first.from_seq, second.from_seq, more], [1, first.to_seq + 1, []]);
+  assert.deepEqual([first.fromSeq, second.fromSeq, more], [1, first.toSeq + 1, []]);
   assert.deepEqual(await open.sql("select from summaries"), []);
   const before = said(await ask(weir, server, room, "what is the level?"));
   assert.deepEqual(
@@ -151,8 +151,8 @@ test("a deletion voids the stretch alone in which it is, and that is written aga
   assert.ok(again.some(({ id }) => id === second?.id));
   const rewritten = again.find(({ id }) => id !== second?.id);
   assert.deepEqual(
-    [rewritten?.from_seq, rewritten?.to_seq],
-    [first?.from_seq, first?.to_seq],
+    [rewritten?.fromSeq, rewritten?.toSeq],
+    [first?.fromSeq, first?.toSeq],
     "the same stretch",
   );
   assert.deepEqual(await open.sql("select id from jobs where result::text ~ 'gauge-3\\M'"), []);

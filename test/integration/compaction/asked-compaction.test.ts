@@ -301,7 +301,7 @@ test("old requests are removed while the daemon runs", async () => {
     registry,
     waker,
     digesterOf: () => TEST_DIGESTER,
-    sweepNotes: async () => Promise.resolve(),
+    sweepFiles: async () => Promise.resolve(),
     serves: () => true,
     status: () => assert.fail("nobody asks for it"),
     reload: () => assert.fail("nobody asks for it"),

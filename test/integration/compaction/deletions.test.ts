@@ -101,8 +101,8 @@ test("a deleted message goes from summaries, memories and prompts; its summaries
   assert.deepEqual(await rowsWith(open, SECRET), [], "at once");
   const kinds = await open.sql("select kind, needs_redo from summaries where live order by from_seq");
   assert.deepEqual(kinds, [
-    { kind: "digest", needs_redo: true },
-    { kind: "digest", needs_redo: true },
+    { kind: "digest", needsRedo: true },
+    { kind: "digest", needsRedo: true },
   ]);
   assert.deepEqual(await open.sql("select statement from memories"), [
     { statement: "Ann is somebody who is quoted." },
@@ -205,7 +205,7 @@ test("where deletions leave next to nothing of a range, its extract stays, and n
   assert.ok(!weir.events.some(({ type }) => type === "compaction_refused"));
   const live = await open.sql("select kind, needs_redo, text from summaries where live");
   assert.deepEqual(
-    live.map(({ kind, needs_redo: isDue }) => [kind, isDue]),
+    live.map(({ kind, needsRedo: isDue }) => [kind, isDue]),
     [["digest", false]],
   );
   assert.match(String(live[0]?.["text"]), /Ann: ok/);
@@ -257,7 +257,7 @@ test("/reset while a summary is being written: it is void, what is answered is t
     { state: "void", reason: "reset" },
   ]);
   const live = await open.sql("select kind, from_seq from summaries where live");
-  assert.deepEqual(live, [{ kind: "reset", from_seq: 1 }]);
+  assert.deepEqual(live, [{ kind: "reset", fromSeq: 1 }]);
   const lines = said(await ask(weir, server, room, "who has the green book?"));
   assert.ok(!lines.some((line) => line.startsWith("[Compaction Summary]")));
   assert.ok(lines.join("\n").includes("Ann has a green book."), "it is remembered all the same");

@@ -147,7 +147,7 @@ test("a deletion reaches a merged summary, and those that it was made of", async
   const live = await open.sql(
     "select level, kind, text, needs_redo from summaries where live order by from_seq",
   );
-  assert.deepEqual(live[0], { level: 2, kind: "model", text: SUMMARY, needs_redo: false });
+  assert.deepEqual(live[0], { level: 2, kind: "model", text: SUMMARY, needsRedo: false });
   for (const { body } of server.requests.slice(asked)) assert.ok(!JSON.stringify(body).includes(secret));
   await checkFold(weir, room);
 });

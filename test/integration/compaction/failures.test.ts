@@ -35,7 +35,7 @@ interface JobRow extends Record<string, unknown> {
   readonly state: string;
   readonly reason: string | null;
   readonly attempt: number;
-  readonly to_seq: number;
+  readonly toSeq: number;
   readonly result: unknown;
 }
 
@@ -79,7 +79,7 @@ test("background: every rung is tried, then it gives up and rests; nothing bad i
 
   const [job, ...more] = await jobs(scene);
   assert.deepEqual(more, []);
-  assert.deepEqual({ ...job, to_seq: 0 }, { state: "failed", reason, attempt: 4, to_seq: 0, result: null });
+  assert.deepEqual({ ...job, toSeq: 0 }, { state: "failed", reason, attempt: 4, toSeq: 0, result: null });
   assert.deepEqual(await open.sql("select from summaries"), []);
   // It rests: more messages do not make it try again.
   for (const words of ["hm", "well", "so"]) await weir.say(words, { room, addressed: false });
@@ -102,7 +102,7 @@ test("aggressive: the same failures end in a digest", async () => {
   const { tier, model } = await compaction(weir, room, "committed");
   assert.deepEqual({ tier, model }, { tier: "aggressive", model: "digest" });
   const summaries = await open.sql("select kind, model, live, needs_redo from summaries");
-  assert.deepEqual(summaries[0], { kind: "digest", model: null, live: true, needs_redo: true });
+  assert.deepEqual(summaries[0], { kind: "digest", model: null, live: true, needsRedo: true });
   const lines = said(await ask(weir, server, room, "and now?"));
   assert.match(lines[1] ?? "", /^\[Compaction Summary\]: An extract, word for word/);
   assert.ok(!lines.join("\n").includes(BAD));
@@ -166,7 +166,7 @@ test("a summary that no model writes again to any use is an extract after three 
     ["committed", "failed", "failed", "committed"],
   );
   const live = await open.sql("select kind, needs_redo from summaries where live");
-  assert.deepEqual(live, [{ kind: "digest", needs_redo: false }]);
+  assert.deepEqual(live, [{ kind: "digest", needsRedo: false }]);
   assert.ok(said(await ask(weir, server, room, "and now?"))[1]?.includes("zxqnew"));
   await checkFold(weir, room);
 

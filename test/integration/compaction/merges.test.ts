@@ -67,13 +67,13 @@ test("summaries are merged when no place is left, one rolls on at the top, and t
     [1, 2, 3],
   );
   const merges = compactions(weir, room, "committed").filter(({ kind }) => kind === "merge");
-  const intoTop = await scene.open.sql<{ from_seq: number; to_seq: number }>(
+  const intoTop = await scene.open.sql<{ fromSeq: number; toSeq: number }>(
     "select from_seq, to_seq from summaries where level = $1 order by id",
     TOP_LEVEL,
   );
   assert.ok(intoTop.length >= 2, `${intoTop.length} merges into the top, of ${merges.length}`);
-  assert.ok(intoTop.every(({ from_seq: from }) => from === 1));
-  assert.equal(intoTop.at(-1)?.to_seq, topEnd, "it rolls on");
+  assert.ok(intoTop.every(({ fromSeq: from }) => from === 1));
+  assert.equal(intoTop.at(-1)?.toSeq, topEnd, "it rolls on");
 
   const lines = said(await ask(weir, server, room, "what do you know?"));
   const shown = lines.filter((line) => line.startsWith("[Compaction Summary]: "));

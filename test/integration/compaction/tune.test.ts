@@ -17,9 +17,8 @@ import {
 } from "../../support/compaction.ts";
 import { environment } from "../../support/e2e.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { TestProcess } from "../../support/process.ts";
+import { runShared } from "../../support/command-line.ts";
 
-const MAIN = path.join(import.meta.dirname, "../../../src/main.ts");
 const SUMMARY =
   "Ann measures the river each morning at the mill, and the readings are in the green book by the door.";
 const SECRET = "the heron nests behind the third willow";
@@ -72,7 +71,7 @@ interface Home extends AsyncDisposable {
   tune(...args: readonly string[]): Promise<{ code: number | null; out: string; stderr: string }>;
 }
 
-/** A folder in which the command runs as a person runs it. */
+/** A folder in which the command runs. */
 async function openHome(scene: Scene, config: string): Promise<Home> {
   const folder = await mkdtempDisposable(path.join(tmpdir(), "weir-tune-"));
   const { path: cwd } = folder;
@@ -83,12 +82,9 @@ async function openHome(scene: Scene, config: string): Promise<Home> {
   );
   return {
     async tune(...args) {
-      await using run = new TestProcess(process.execPath, [MAIN, "tune", ...args], {
-        cwd,
-        env: environment(),
-      });
-      const { code } = await run.finish();
-      return { code, out: run.out.join("\n"), stderr: run.stderr };
+      const ran = await runShared({ words: ["tune", ...args], cwd, env: environment() });
+      assert.ok(ran !== null);
+      return { code: ran.code, out: ran.out.join("\n"), stderr: ran.stderr };
     },
     [Symbol.asyncDispose]: async () => folder.remove(),
   };

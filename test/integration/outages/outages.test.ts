@@ -73,7 +73,7 @@ test("while connections are cut at random, every message is answered once and th
       : text(`answer ${index}`),
   );
   const rooms = ["cut-a", "cut-b", "cut-c", "cut-d"];
-  const messages = Array.from({ length: 200 }, (_, index) => ({
+  const messages = Array.from({ length: 80 }, (_, index) => ({
     id: `cut-${index}`,
     room: rooms[index % rooms.length] ?? "",
   }));

@@ -224,12 +224,12 @@ test("without a budget nothing is lost: what no longer fits leaves the view with
   await compaction(weir, room, "committed");
   await quiet(weir, room);
   assert.equal(summariserRequests(server).length, 0, "no model was asked");
-  const summaries = await open.sql<{ kind: string; needs_redo: boolean }>(
+  const summaries = await open.sql<{ kind: string; needsRedo: boolean }>(
     "select kind, needs_redo from summaries where channel_id = $1 and live",
     id,
   );
   assert.ok(summaries.length > 0);
-  assert.ok(summaries.every(({ kind, needs_redo: again }) => kind === "digest" && again));
+  assert.ok(summaries.every(({ kind, needsRedo: again }) => kind === "digest" && again));
   const [after] = await open.sql<{ entries: number; lost: number }>(
     "select count(*) as entries, count(*) filter (where text = '') as lost from entries where channel_id = $1",
     id,

@@ -158,7 +158,7 @@ test("a server of embeddings that fails is in the bill without tokens", async ()
       "select outcome, prompt_tokens from model_calls where channel_id = $1 and purpose = 'embedding' and outcome <> 'answered' limit 1",
       channel,
     ),
-    [{ outcome: "unavailable", prompt_tokens: null }],
+    [{ outcome: "unavailable", promptTokens: null }],
   );
 });
 

@@ -373,12 +373,12 @@ for (const when of ["before the deletion", "after it"] as const) {
     await server.received(before + steps.length);
     await until("the request that is held", () => steps.length === 0);
     assert.match(JSON.stringify(server.requests.at(-1)?.body.messages), /zxqpublic/);
-    const [source] = await open.sql<{ id: string; channel_id: number }>(
+    const [source] = await open.sql<{ id: string; channelId: number }>(
       "select message_id as id, channel_id from entries where kind = 'user' and text like '%zxqpublic.%' limit 1",
     );
     assert.ok(source !== undefined);
     // By another daemon: nobody tells the turn of it.
-    await open.store.log.delete(channelId(source.channel_id), source.id, TEST_DIGESTER);
+    await open.store.log.delete(channelId(source.channelId), source.id, TEST_DIGESTER);
     held.release(when === "after it" ? calls : text("noted", { usage: "none" }));
     await asking;
     const made = await open.sql<{ name: string; arguments: string }>(

@@ -5,7 +5,7 @@ import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import type { HistoryMessage } from "../../../src/platforms/intake/history.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
-import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOUR_MS, gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 const range = (from: number, to: number): number[] =>
@@ -25,7 +25,7 @@ describe("a gap that is too long to be waited for", () => {
       return inGap(...args);
     };
     intake.resume();
-    await intake.hand(said(5001), HOME);
+    await hand(intake, said(5001), HOME);
     assert.deepEqual(got(), plus(range(4501, 5001)));
     held.resolve();
     await intake.idle();
@@ -139,7 +139,7 @@ describe("a gap", () => {
     history.add(...range(1001, 2000));
     intake.interrupt();
     intake.resume();
-    await intake.hand(said(2001), HOME);
+    await hand(intake, said(2001), HOME);
     assert.equal(got().at(-1), "+2001");
     rest.resolve();
     await intake.idle();
@@ -186,7 +186,7 @@ describe("filling a backlog", () => {
     };
     intake.resume();
     while (got().at(-1) !== "+50") await tick();
-    await intake.hand(said(1001), HOME);
+    await hand(intake, said(1001), HOME);
     assert.equal(got().at(-1), "+1001");
     inbox.crowded.clear();
     await intake.idle();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gapAfter, open } from "./open-intake.ts";
+import { gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 test("what was missed is read a few at a time, in order, however much is handed in slowly", async () => {
@@ -44,7 +44,7 @@ test("what is fetched, or was said before the connection, is read late, and what
     intake.resume(sought);
     const edit = (id: number) =>
       ({ type: "edit", platform: "chat", id: String(id), text: "new", at: said(id).at }) as const;
-    for (const event of [said(4), edit(4), said(6), edit(6)]) await intake.hand(event, HOME);
+    for (const event of [said(4), edit(4), said(6), edit(6)]) await hand(intake, event, HOME);
     await intake.idle();
     const late = inbox.events.filter((event) => "isLate" in event).map(({ type, id }) => `${type} ${id}`);
     const expected = ["message 2", "message 3", "edit 3", "message 4", "edit 4"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import { open } from "./open-intake.ts";
+import { hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 const FRESH = { isBound: true, listens: true, answersAll: false, isKnown: false };
@@ -14,7 +14,7 @@ function fresh(
   const scene = open();
   scene.inbox.policy = () => ({ ...FRESH, answersAll, isKnown: scene.inbox.events.length > 0 });
   for (const message of past) scene.history.messages.push({ message, editedAt: null });
-  return { ...scene, hear: async () => void (await scene.intake.hand(said(200), HOME)) };
+  return { ...scene, hear: async () => void (await hand(scene.intake, said(200), HOME)) };
 }
 
 describe("what was said right before the first message that Weir hears of a channel", () => {
@@ -29,7 +29,7 @@ describe("what was said right before the first message that Weir hears of a chan
     await hear();
     assert.deepEqual(got(), ["+70", "*90", "+95", "*100", "+200"]);
     assert.deepEqual(history.read, ["90", "100"], "with its files");
-    assert.equal((await intake.hand(said(90, { addressed }), HOME))?.outcome, "duplicate");
+    assert.equal((await hand(intake, said(90, { addressed }), HOME))?.outcome, "duplicate");
     intake.close();
   });
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
-import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOUR_MS, gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 const FRESH = { isBound: true, answersAll: false, listens: true, isKnown: false };
@@ -27,7 +27,7 @@ describe("a channel that was never heard of", () => {
       assert.deepEqual(since, timeOf(2));
       return Promise.resolve([HOME]);
     });
-    await intake.hand(said(5, { addressed: true }), HOME);
+    await hand(intake, said(5, { addressed: true }), HOME);
     assert.deepEqual(got(), ["*3", "*4", "*5"]);
     assert.deepEqual(inbox.closed, ["room"]);
     intake.close();
@@ -41,7 +41,7 @@ describe("a channel that was never heard of", () => {
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
     intake.resume();
     intake.search(async () => Promise.resolve([HOME]));
-    await intake.hand(said(4), HOME);
+    await hand(intake, said(4), HOME);
     assert.deepEqual(got(), ["+1", "+2", "*3", "+4"]);
     intake.close();
   });
@@ -50,7 +50,7 @@ describe("a channel that was never heard of", () => {
     const first = open();
     first.intake.resume();
     first.intake.search(() => assert.fail("nothing can have been missed"));
-    await first.intake.hand(said(1), HOME);
+    await hand(first.intake, said(1), HOME);
     assert.deepEqual(first.inbox.mark, new Date(1_000_000 + HOUR_MS));
     first.intake.close();
     const { inbox, history, intake } = open();
@@ -59,7 +59,7 @@ describe("a channel that was never heard of", () => {
     inbox.policy = ({ channel }) => ({ ...FRESH, isBound: channel.name !== "room-1" });
     intake.resume();
     intake.search(async () => Promise.resolve([room(1), HOME]));
-    await intake.hand(said(9), HOME);
+    await hand(intake, said(9), HOME);
     assert.deepEqual(history.calls, ["newest"]);
     intake.close();
   });
@@ -70,7 +70,7 @@ describe("a channel that was never heard of", () => {
     history.add(1, 2, 3, 4, 5);
     intake.resume();
     intake.search(async () => Promise.resolve([HOME]));
-    await intake.hand(said(6), HOME);
+    await hand(intake, said(6), HOME);
     assert.deepEqual(got(), ["+4", "+5", "+6"]);
     intake.close();
   });
@@ -88,7 +88,7 @@ test("what is missing of a channel that begins now, and takes long to be fetched
   intake.search(async () => Promise.resolve([HOME]));
   while (history.calls.length === 0) await new Promise(setImmediate);
   history.pause = Promise.resolve();
-  await intake.hand(said(4, { addressed: true }), HOME);
+  await hand(intake, said(4, { addressed: true }), HOME);
   assert.deepEqual(got(), ["+1", "+2", "*4"]);
   resolve();
   await intake.idle();
@@ -108,7 +108,7 @@ test("what may be missing of it is no background either, where an event has not 
     await promise;
     return [HOME];
   });
-  await intake.hand(said(4, { addressed: true }), HOME);
+  await hand(intake, said(4, { addressed: true }), HOME);
   assert.deepEqual(got(), ["+1", "+2", "*4"]);
   resolve();
   while (inbox.closed.length === 0) await new Promise(setImmediate);
@@ -131,7 +131,7 @@ test("a thread is fetched from where it may be missing something, also where its
   history.pause = promise;
   intake.resume();
   intake.search(never);
-  await intake.hand(said(5, thread), thread);
+  await hand(intake, said(5, thread), thread);
   assert.deepEqual([...inbox.kept], [["thread", "2"]]);
   resolve();
   while (!inbox.closed.includes("thread")) await new Promise(setImmediate);
@@ -145,7 +145,7 @@ test("where a clock that was ahead has noted what was heard, what is still answe
   history.add(1, 2, 3, 4, 5);
   intake.resume();
   intake.search(async () => Promise.resolve([HOME]));
-  await intake.hand(said(6), HOME);
+  await hand(intake, said(6), HOME);
   assert.deepEqual(got(), ["+4", "+5", "+6"]);
   intake.close();
 });
@@ -157,8 +157,8 @@ describe("the search for channels", () => {
     intake.resume();
     intake.search(never);
     const began = performance.now();
-    await intake.hand(said(5), HOME);
-    await intake.hand(said(6), HOME);
+    await hand(intake, said(5), HOME);
+    await hand(intake, said(6), HOME);
     assert.ok(performance.now() - began >= 25);
     assert.deepEqual(got(), ["+5", "+6"]);
     assert.deepEqual([...inbox.kept], [["room", "2"]]);
@@ -171,7 +171,7 @@ describe("the search for channels", () => {
     inbox.gaps = [gapAfter(4)];
     intake.resume();
     intake.search(never);
-    await intake.hand(said(5), HOME);
+    await hand(intake, said(5), HOME);
     assert.deepEqual(got(), ["+5"]);
     intake.close();
   });
@@ -237,7 +237,7 @@ describe("the search for channels, where the platform is away", () => {
       if (asked === 1) throw new PlatformError("chat", "unavailable", "down", { retryAfterMs: 5 });
       return Promise.resolve([HOME]);
     });
-    await intake.hand(said(2), HOME);
+    await hand(intake, said(2), HOME);
     assert.deepEqual(got(), ["+1", "+2"]);
     intake.close();
   });
@@ -250,8 +250,8 @@ test("what cannot be stored just now is fetched later, also where nothing of its
   inbox.mark = timeOf(0);
   inbox.failures.push(new AwayError("the database is away"));
   history.add(1);
-  assert.equal(await intake.hand(said(1), HOME), undefined);
-  await intake.hand(said(2), HOME);
+  assert.equal(await hand(intake, said(1), HOME), undefined);
+  await hand(intake, said(2), HOME);
   assert.deepEqual(got(), ["+1", "+2"]);
   intake.close();
 });

@@ -6,7 +6,7 @@ import { type InboundMessage, reactionId } from "../../../src/core/message.ts";
 import { RateLimiter } from "../../../src/platforms/shared/rate-limiter.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
-import { gapAfter, open } from "./open-intake.ts";
+import { gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 describe("a gap that the platform does not fill in five attempts", () => {
@@ -51,7 +51,7 @@ test("a channel in which somebody speaks does not wait for the gaps of the other
   while (history.calls.length < 4) await new Promise(setImmediate);
   history.pause = Promise.resolve();
   const home = { ...HOME, channel: { platform: "chat", name: "room-19" } };
-  await intake.hand({ ...said(5), ...home }, home);
+  await hand(intake, { ...said(5), ...home }, home);
   assert.equal(history.calls.length, 5);
   assert.deepEqual(inbox.closed, ["room-19"]);
   quiet.resolve();
@@ -88,8 +88,8 @@ test("the first few of them begin at once, also right after the start of the pro
 describe("a change that comes before its message", () => {
   test("takes it back: it is not taken in any more, neither live nor fetched", async () => {
     const { inbox, history, intake, got } = open();
-    await intake.hand({ type: "deletion", platform: "chat", id: "7", at: new Date(0) }, HOME);
-    await intake.hand(said(7), HOME);
+    await hand(intake, { type: "deletion", platform: "chat", id: "7", at: new Date(0) }, HOME);
+    await hand(intake, said(7), HOME);
     history.add(7, 8);
     inbox.gaps = [gapAfter(6)];
     intake.resume();
@@ -103,9 +103,9 @@ describe("a change that comes before its message", () => {
     inbox.onEvent = ({ type }) => {
       const elsewhere = { ...HOME, channel: { platform: "chat", name: "other" } };
       if (type !== "message") return;
-      taken.push(intake.hand({ type: "deletion", platform: "chat", id: "7", at: new Date(0) }, elsewhere));
+      taken.push(hand(intake, { type: "deletion", platform: "chat", id: "7", at: new Date(0) }, elsewhere));
     };
-    await intake.hand(said(7), HOME);
+    await hand(intake, said(7), HOME);
     await Promise.all(taken);
     assert.deepEqual(new Set(got()), new Set(["+7", "-7"]));
     assert.equal(got().at(-1), "-7");
@@ -117,10 +117,10 @@ describe("a change that comes before its message", () => {
     const given = (second: number): InboundMessage => said(second, { id, replyTo: "7" });
     const reactions = { messageId: "7", person: "u", emoji: "tada" };
     const { at } = said(9);
-    await intake.hand({ type: "deletion", platform: "chat", id, at, reactions }, HOME);
-    await intake.hand(given(8), HOME);
+    await hand(intake, { type: "deletion", platform: "chat", id, at, reactions }, HOME);
+    await hand(intake, given(8), HOME);
     assert.deepEqual(got(), [`-${id}`]);
-    await intake.hand(given(10), HOME);
+    await hand(intake, given(10), HOME);
     assert.deepEqual(got(), [`-${id}`, `+${id}`]);
   });
 
@@ -128,9 +128,9 @@ describe("a change that comes before its message", () => {
     const { intake, inbox, got } = open();
     for (const second of [2, 1]) {
       const at = new Date(second * 1000);
-      await intake.hand({ type: "edit", platform: "chat", id: "7", text: `edit ${second}`, at }, HOME);
+      await hand(intake, { type: "edit", platform: "chat", id: "7", text: `edit ${second}`, at }, HOME);
     }
-    await intake.hand(said(7), HOME);
+    await hand(intake, said(7), HOME);
     assert.deepEqual(got(), ["~7", "~7", "+7", "~7"]);
     const last = inbox.events.at(-1);
     assert.equal(last?.type === "edit" && last.text, "edit 2");
@@ -145,7 +145,7 @@ test("what comes in is left to the next start where it is closed before it is kn
     return Promise.reject(new AwayError("the database is away"));
   };
   intake.resume();
-  const handed = intake.hand(said(9), HOME);
+  const handed = hand(intake, said(9), HOME);
   await asked.promise;
   intake.close();
   assert.equal(await handed, undefined);
@@ -167,7 +167,7 @@ test("a gap that was opened while an older one went on record is waited for", as
   history.pause = first.promise;
   inbox.gaps = [gapAfter(1)];
   intake.resume();
-  const live = intake.hand(said(5), HOME);
+  const live = hand(intake, said(5), HOME);
   await noting.promise;
   first.resolve();
   while (inbox.closed.length === 0) await new Promise(setImmediate);
@@ -177,7 +177,7 @@ test("a gap that was opened while an older one went on record is waited for", as
   while (history.calls.length < 2) await new Promise(setImmediate);
   noted.resolve();
   await live;
-  await intake.hand(said(7), HOME);
+  await hand(intake, said(7), HOME);
   assert.deepEqual([...inbox.kept], [["room", "2"]]);
   assert.deepEqual(got(), ["+2", "+5", "+7"]);
   second.resolve();
@@ -192,10 +192,10 @@ test("whoever may not say anything waits for no gap, and puts none on record, no
   const { promise, resolve } = Promise.withResolvers<void>();
   history.pause = promise;
   intake.resume();
-  await intake.hand(said(5, { ...dm, author: { id: "s", name: "Sly", isBot: false } }), dm);
-  await intake.hand({ type: "edit", platform: "chat", id: "5", text: "new", at: new Date(0) }, dm);
+  await hand(intake, said(5, { ...dm, author: { id: "s", name: "Sly", isBot: false } }), dm);
+  await hand(intake, { type: "edit", platform: "chat", id: "5", text: "new", at: new Date(0) }, dm);
   assert.deepEqual([got(), [...inbox.kept]], [["+5", "~5"], []]);
-  await intake.hand(said(6, dm), dm);
+  await hand(intake, said(6, dm), dm);
   assert.deepEqual([...inbox.kept], [["room", "0"]]);
   resolve();
   intake.close();
@@ -206,7 +206,7 @@ describe("a change that cannot be stored just now", () => {
 
   test("is tried again until it is, and what is said behind it does not wait for that", async () => {
     const { inbox, intake, got } = open();
-    await intake.hand(said(1), HOME);
+    await hand(intake, said(1), HOME);
     const receive = inbox.receive.bind(inbox);
     const back = Promise.withResolvers<void>();
     let isAway = true;
@@ -214,8 +214,8 @@ describe("a change that cannot be stored just now", () => {
       if (event.type !== "message" && isAway) throw new AwayError("the database is away");
       return receive(event);
     };
-    const taken = intake.hand(deletion, HOME).finally(() => back.resolve());
-    await intake.hand(said(2), HOME);
+    const taken = hand(intake, deletion, HOME).finally(() => back.resolve());
+    await hand(intake, said(2), HOME);
     assert.deepEqual(got(), ["+1", "+2"]);
     isAway = false;
     await back.promise;
@@ -227,7 +227,7 @@ describe("a change that cannot be stored just now", () => {
     const { inbox, intake, got } = open();
     inbox.gapOf = async () => Promise.reject(new PlatformError("chat", "rejected", "no"));
     intake.miss("room", async () => Promise.resolve([HOME]));
-    assert.equal((await intake.hand(deletion, HOME))?.outcome, "unknown_message");
+    assert.equal((await hand(intake, deletion, HOME))?.outcome, "unknown_message");
     assert.deepEqual(got(), ["-1"]);
     intake.close();
   });
@@ -236,10 +236,10 @@ describe("a change that cannot be stored just now", () => {
     const { inbox, intake, got } = open({ backOff: { fromMs: 60_000, toMs: 60_000 } });
     const refused = new UnstorableError("its id has 5,000 bytes");
     inbox.failures.push(refused, refused);
-    assert.equal(await intake.hand(deletion, HOME), undefined);
+    assert.equal(await hand(intake, deletion, HOME), undefined);
     const away = new AwayError("the database is away");
     inbox.failures.push(away, away);
-    const taken = intake.hand(deletion, HOME);
+    const taken = hand(intake, deletion, HOME);
     await delay(20);
     intake.close();
     assert.equal(await taken, undefined);
@@ -257,13 +257,13 @@ test("a change is tried again whatever it fails by, but for what the log refuses
   ];
   const at = new Date(0);
   inbox.failures.push(...failures);
-  await intake.hand({ type: "deletion", platform: "chat", id: "7", at }, HOME);
+  await hand(intake, { type: "deletion", platform: "chat", id: "7", at }, HOME);
   inbox.failures.push(...failures);
-  await intake.hand({ type: "edit", platform: "chat", id: "8", text: "new", at }, HOME);
+  await hand(intake, { type: "edit", platform: "chat", id: "8", text: "new", at }, HOME);
   assert.deepEqual(got(), ["-7", "~8"]);
   const refusal = new UnstorableError("an id of 3000 bytes");
   inbox.failures.push(refusal, refusal);
-  assert.equal(await intake.hand({ type: "deletion", platform: "chat", id: "9", at }, HOME), undefined);
+  assert.equal(await hand(intake, { type: "deletion", platform: "chat", id: "9", at }, HOME), undefined);
   assert.deepEqual(got(), ["-7", "~8"]);
   intake.close();
 });
@@ -278,8 +278,8 @@ test("one channel's flood leaves room for what is said in others", async () => {
   };
   intake.resume();
   const quiet = { ...HOME, channel: { platform: "chat", name: "quiet" } };
-  const flood = Array.from({ length: 10_000 }, async (_, id) => intake.hand(said(id), HOME));
-  const receipt = await intake.hand(said(1, quiet), quiet);
+  const flood = Array.from({ length: 10_000 }, async (_, id) => hand(intake, said(id), HOME));
+  const receipt = await hand(intake, said(1, quiet), quiet);
   assert.equal(receipt?.outcome, "accepted");
   intake.close();
   gate.resolve();

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { pino } from "pino";
 import { UnstorableError } from "../../../src/core/errors.ts";
+import type { Intake } from "../../../src/platforms/intake/intake.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { AwayError } from "./away-error.ts";
-import { gapAfter, HOUR_MS, open } from "./open-intake.ts";
+import { HOUR_MS, gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 describe("what was missed", () => {
@@ -13,7 +14,7 @@ describe("what was missed", () => {
     history.add(1, 2, 3, 4);
     inbox.gaps = [gapAfter(2)];
     intake.resume();
-    await intake.hand(said(5), HOME);
+    await hand(intake, said(5), HOME);
     assert.deepEqual(got(), ["+3", "+4", "+5"]);
     assert.deepEqual(inbox.closed, ["room"]);
   });
@@ -42,7 +43,7 @@ describe("what was missed", () => {
 
   test("brings what was changed and what was taken back meanwhile", async () => {
     const { inbox, history, intake, got } = open();
-    for (const id of [1, 2, 3]) await intake.hand(said(id), HOME);
+    for (const id of [1, 2, 3]) await hand(intake, said(id), HOME);
     history.add(1, 3, 4);
     history.messages[0] = { message: said(1, { text: "new" }), editedAt: new Date() };
     inbox.gaps = [gapAfter(3)];
@@ -53,7 +54,7 @@ describe("what was missed", () => {
 
   test("takes nothing back that it cannot see", async () => {
     const { inbox, history, intake, got } = open({ pageSize: 2 });
-    for (const id of [1, 2, 3, 4]) await intake.hand(said(id), HOME);
+    for (const id of [1, 2, 3, 4]) await hand(intake, said(id), HOME);
     history.add(1, 2, 3, 4);
     inbox.gaps = [gapAfter(4)];
     intake.resume();
@@ -70,7 +71,7 @@ describe("a gap", () => {
     history.pause = promise;
     inbox.gaps = [gapAfter(1)];
     intake.resume();
-    await intake.hand(said(3), HOME);
+    await hand(intake, said(3), HOME);
     assert.deepEqual(got(), ["+3"]);
     assert.equal(inbox.kept.get("room"), "1");
     assert.deepEqual(inbox.closed, []);
@@ -86,7 +87,7 @@ describe("a gap", () => {
     history.failures.push(new PlatformError("chat", "unavailable", "down", { retryAfterMs: 5 }));
     inbox.gaps = [gapAfter(1)];
     intake.resume();
-    await intake.hand(said(3), HOME);
+    await hand(intake, said(3), HOME);
     assert.deepEqual(got(), ["+2", "+3"]);
   });
 
@@ -156,7 +157,7 @@ test("the gap of a thread that is fetched apart is on record before its parent's
   };
   inbox.gaps = [gapAfter(1)];
   intake.resume();
-  void intake.hand(said(5, thread), thread);
+  void hand(intake, said(5, thread), thread);
   await asked.promise;
   parent.resolve();
   while (inbox.closed.length === 0) await new Promise(setImmediate);
@@ -186,19 +187,19 @@ describe("what cannot be stored", () => {
   test("just now is fetched as soon as it can, before what comes later", async () => {
     const { inbox, history, intake, got } = open();
     history.add(1);
-    await intake.hand(said(1), HOME);
+    await hand(intake, said(1), HOME);
     inbox.gaps = [gapAfter(1)];
     inbox.failures.push(new AwayError("the database is away"));
     history.add(2);
-    assert.equal(await intake.hand(said(2), HOME), undefined);
-    await intake.hand(said(3), HOME);
+    assert.equal(await hand(intake, said(2), HOME), undefined);
+    await hand(intake, said(3), HOME);
     assert.deepEqual(got(), ["+1", "+2", "+3"]);
   });
 
   test("for a reason that nobody knows is fetched again until it can, and put on record where that takes long", async () => {
     const { inbox, history, intake, got } = open({ holdMs: 20 });
     history.add(1);
-    await intake.hand(said(1), HOME);
+    await hand(intake, said(1), HOME);
     inbox.gaps = [gapAfter(1)];
     const receive = inbox.receive.bind(inbox);
     let isMigrated = true;
@@ -207,8 +208,8 @@ describe("what cannot be stored", () => {
       return receive(event);
     };
     history.add(2);
-    assert.equal(await intake.hand(said(2), HOME), undefined);
-    await intake.hand(said(3), HOME);
+    assert.equal(await hand(intake, said(2), HOME), undefined);
+    await hand(intake, said(3), HOME);
     assert.deepEqual([got(), [...inbox.kept]], [["+1", "+3"], [["room", "1"]]]);
     isMigrated = false;
     await inbox.received(3);
@@ -222,8 +223,8 @@ describe("what cannot be stored", () => {
     const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
     const { inbox, history, intake, got } = open({ log });
     inbox.failures.push(new UnstorableError("its id has 5,000 bytes"));
-    await intake.hand(said(1), HOME);
-    await intake.hand(said(2), HOME);
+    await hand(intake, said(1), HOME);
+    await hand(intake, said(2), HOME);
     assert.deepEqual(got(), ["+2"]);
     assert.equal(lines.filter((line) => /its id has 5,000 bytes.*event_refused/.test(line)).length, 1);
     // The same where it is fetched: what was said behind it is not held up by it.
@@ -245,8 +246,8 @@ describe("a channel that Weir has not seen before", () => {
     inbox.policy = () => fresh;
     for (const id of [1, 2])
       history.messages.push({ message: said(id, { addressed: true }), editedAt: null });
-    await intake.hand(said(300, { addressed: true }), HOME);
-    await intake.hand(said(301), HOME);
+    await hand(intake, said(300, { addressed: true }), HOME);
+    await hand(intake, said(301), HOME);
     assert.deepEqual(got(), ["+1", "+2", "*300", "+301"]);
     assert.deepEqual(history.calls, ["background"]);
   });
@@ -255,7 +256,7 @@ describe("a channel that Weir has not seen before", () => {
     const { inbox, history, intake, got } = open();
     inbox.policy = () => fresh;
     history.failures.push(new PlatformError("chat", "rejected", "missing permission"));
-    await intake.hand(said(3, { addressed: true }), HOME);
+    await hand(intake, said(3, { addressed: true }), HOME);
     assert.deepEqual(got(), ["*3"]);
   });
 
@@ -266,7 +267,7 @@ describe("a channel that Weir has not seen before", () => {
     ]) {
       const { inbox, history, intake } = open();
       inbox.policy = () => standing;
-      await intake.hand(said(3), HOME);
+      await hand(intake, said(3), HOME);
       assert.deepEqual(history.calls, []);
     }
   });
@@ -279,10 +280,49 @@ test("events of one channel keep their order, and do not wait for another channe
   inbox.gaps = [gapAfter(0)];
   intake.resume();
   const elsewhere = { ...HOME, channel: { platform: "chat", name: "other" } };
-  const held = intake.hand(said(9), HOME);
-  await Promise.all([1, 2, 3].map(async (id) => intake.hand({ ...said(id), ...elsewhere }, elsewhere)));
+  const held = hand(intake, said(9), HOME);
+  await Promise.all([1, 2, 3].map(async (id) => hand(intake, { ...said(id), ...elsewhere }, elsewhere)));
   assert.deepEqual(got(), ["+1", "+2", "+3"]);
   resolve();
   await held;
   assert.deepEqual(got(), ["+1", "+2", "+3", "+9"]);
+});
+
+test("events of a lane are read in order, and go on being read while the first waits to be stored", async () => {
+  const { inbox, history, intake, got } = open();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  history.pause = promise;
+  inbox.gaps = [gapAfter(0)];
+  intake.resume();
+  const reading = Promise.withResolvers<void>();
+  const read: number[] = [];
+  const thread = { ...HOME, channel: { platform: "chat", name: "room/thread" } };
+  const arrive = (id: number, home: typeof HOME, ready: Promise<void>): ReturnType<Intake["hand"]> =>
+    intake.hand({
+      lane: "room",
+      read: async () => {
+        await ready;
+        read.push(id);
+        return [{ event: said(id, home), home }];
+      },
+      kind: "message",
+      name: home.channel.name,
+      where: async () => Promise.resolve([home]),
+      isFetchedIfUnread: true,
+    });
+  const first = arrive(1, HOME, Promise.resolve());
+  const second = arrive(2, thread, reading.promise);
+  const third = arrive(3, thread, Promise.resolve());
+  await new Promise(setImmediate);
+  assert.deepEqual(read, [1]);
+  let isIdle = false;
+  const idle = intake.idle().then(() => (isIdle = true));
+  reading.resolve();
+  await Promise.all([second, third]);
+  assert.deepEqual(read, [1, 2, 3]);
+  assert.deepEqual(got(), ["+2", "+3"]);
+  assert.equal(isIdle, false);
+  resolve();
+  await Promise.all([first, idle]);
+  assert.deepEqual(got(), ["+2", "+3", "+1"]);
 });

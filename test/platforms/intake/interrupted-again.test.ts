@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecordingInbox } from "../recording-inbox.ts";
-import { gapAfter, open } from "./open-intake.ts";
+import { gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said, type ScriptedHistory } from "./scripted-history.ts";
 
 /** What is on record of the room, as the database has it. */
@@ -44,13 +44,13 @@ test("a slow catch-up does not take off the record what was missed in an interru
   const letGo = holdPage(history, rest.promise);
   inbox.gaps = [gapAfter(1)];
   intake.resume();
-  await intake.hand(said(3), HOME);
+  await hand(intake, said(3), HOME);
   intake.interrupt();
   history.add(3, 4);
   intake.resume();
   await delay(10);
   // It waits again: what was missed may come in time.
-  await intake.hand(said(5), HOME);
+  await hand(intake, said(5), HOME);
   assert.deepEqual([got(), record()], [["+3", "+5"], "1"]);
   letGo();
   while (!got().includes("+2")) await delay(1);
@@ -69,11 +69,11 @@ test("where it is over before the next event, what was missed since its page com
   history.add(1, 2);
   inbox.gaps = [gapAfter(1)];
   intake.resume();
-  await intake.hand(said(3), HOME);
+  await hand(intake, said(3), HOME);
   history.add(3, 4);
   intake.resume();
   await delay(10);
-  const live = intake.hand(said(5), HOME);
+  const live = hand(intake, said(5), HOME);
   letGo();
   await live;
   assert.deepEqual([...new Set(got())], ["+3", "+2", "+4", "+5"]);

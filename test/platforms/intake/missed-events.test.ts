@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelOnPlatform } from "../../../src/core/message.ts";
 import { AwayError } from "./away-error.ts";
-import { gapAfter, open } from "./open-intake.ts";
+import { gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said } from "./scripted-history.ts";
 
 const OTHER: ChannelOnPlatform = { ...HOME, channel: { platform: "chat", name: "other" } };
@@ -27,11 +27,11 @@ test("an event that cannot be stored opens the gap of its channel alone, and no 
   };
   inbox.failures.push(new AwayError("the database is away"));
   history.add(2);
-  assert.equal(await intake.hand(said(2), HOME), undefined);
-  await intake.hand({ ...said(4), ...OTHER }, OTHER);
+  assert.equal(await hand(intake, said(2), HOME), undefined);
+  await hand(intake, { ...said(4), ...OTHER }, OTHER);
   assert.deepEqual(got(), ["+4"]);
   resolve();
-  await intake.hand(said(3), HOME);
+  await hand(intake, said(3), HOME);
   assert.deepEqual(got(), ["+4", "+2", "+3"]);
   assert.deepEqual(inbox.closed, ["room", "other", "room"]);
   assert.equal(looks, 0);
@@ -64,7 +64,7 @@ test("a later event of a channel that nobody can find just now tells where it is
   inbox.mark = said(0).at;
   history.add(1);
   intake.miss("room", async () => new Promise(() => undefined));
-  await intake.hand(said(2), HOME);
+  await hand(intake, said(2), HOME);
   assert.deepEqual(got(), ["+1", "+2"]);
   intake.close();
 });
@@ -90,5 +90,40 @@ test("of a channel of which very much is missing, what is missing is looked for 
   intake.miss("room", home);
   while (inbox.closed.length < 2) await new Promise(setImmediate);
   assert.equal(asked, 2);
+  intake.close();
+});
+
+test("a message that cannot be read now is fetched before later messages, unless a fetch would fail as well", async () => {
+  const { inbox, history, intake, got } = open();
+  history.add(1);
+  inbox.gaps = [gapAfter(1)];
+  intake.resume();
+  await intake.idle();
+  const arrive = async (failure: Error, isFetchedIfUnread: boolean): Promise<void> =>
+    assert.rejects(
+      intake.hand({
+        lane: "room",
+        read: async () => Promise.reject(failure),
+        kind: "message",
+        name: "room",
+        where: async () => Promise.resolve([HOME]),
+        isFetchedIfUnread,
+      }),
+      failure,
+    );
+  await arrive(new AwayError("away"), false);
+  await arrive(new Error("of an unknown kind"), true);
+  await hand(intake, said(3), HOME);
+  assert.deepEqual([got(), inbox.closed], [["+3"], ["room"]]);
+  history.add(4);
+  const read = arrive(new AwayError("away"), true);
+  await Promise.all([read, hand(intake, said(5), HOME)]);
+  assert.deepEqual(
+    [got(), inbox.closed],
+    [
+      ["+3", "+4", "+5"],
+      ["room", "room"],
+    ],
+  );
   intake.close();
 });

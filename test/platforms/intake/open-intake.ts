@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import type { ChannelOnPlatform, InboundEvent, Receipt } from "../../../src/core/message.ts";
 import { Intake, type IntakeParts } from "../../../src/platforms/intake/intake.ts";
 import { RecordingInbox } from "../recording-inbox.ts";
 import { HOME, ScriptedHistory } from "./scripted-history.ts";
@@ -39,3 +40,21 @@ export function open(options: Partial<IntakeParts> & { pageSize?: number } = {})
 
 /** The room may have more behind this message. */
 export const gapAfter = (id: number): typeof HOME & { afterId: string } => ({ ...HOME, afterId: String(id) });
+
+/** Hands in an event that is read already. */
+export async function hand(
+  intake: Intake,
+  event: InboundEvent,
+  home: ChannelOnPlatform,
+): Promise<Receipt | undefined> {
+  const { name } = home.channel;
+  const receipts = await intake.hand({
+    lane: name,
+    read: async () => Promise.resolve([{ event, home }]),
+    kind: event.type === "message" ? "message" : "change",
+    name,
+    where: async () => Promise.resolve([home]),
+    isFetchedIfUnread: event.type === "message",
+  });
+  return receipts?.[0];
+}

@@ -24,7 +24,7 @@ test("a request is taken by one and answered, and whoever asked reads the answer
     channel,
     address: { platform: "test", name: "taken" },
     ageMs: 0,
-    wish: { kind: "compact" },
+    work: { kind: "compact" },
   });
   const takes = await Promise.all([taken.take(id), taken.take(id)]);
   assert.equal(takes.filter(Boolean).length, 1);
@@ -37,13 +37,13 @@ test("a request is taken by one and answered, and whoever asked reads the answer
 test("a request says which summary is to be written again, or who is to be forgotten", async () => {
   const { id: channel } = await daemon.channel("again");
   const id = await asked.add(channel, { kind: "redo", job: jobId(7) });
-  const wish = (await taken.waiting()).find((request) => request.id === id)?.wish;
-  assert.deepEqual(wish, { kind: "redo", job: 7 });
+  const work = (await taken.waiting()).find((request) => request.id === id)?.work;
+  assert.deepEqual(work, { kind: "redo", job: 7 });
   assert.equal(await taken.take(id), true);
   await taken.answer(id, { kind: "nothing" });
   assert.deepEqual(await asked.state(id), { isTaken: true, answer: { kind: "nothing" } });
   const other = await asked.add(channel, { kind: "forget", person: "u-ann" });
-  const forget = (await taken.waiting()).find((request) => request.id === other)?.wish;
+  const forget = (await taken.waiting()).find((request) => request.id === other)?.work;
   assert.deepEqual(forget, { kind: "forget", person: "u-ann" });
   assert.equal(await taken.take(other), true);
 });
@@ -106,7 +106,7 @@ test("a daemon's status is asked of no channel, and its question is gone once it
     channel: null,
     ageMs: 0,
     of,
-    wish: { kind: "status" },
+    work: { kind: "status" },
   });
   assert.equal(await taken.take(id), true);
   await asked.remove(id);

@@ -40,7 +40,7 @@ async function summarised(name: string, lines: readonly string[]) {
   const due = async (): Promise<unknown[]> =>
     (
       await weir.sql("select needs_redo from summaries where channel_id = $1 and live order by from_seq", id)
-    ).map((row) => row["needs_redo"]);
+    ).map((row) => row["needsRedo"]);
   const current = async (): Promise<string[]> =>
     (await store.currentSummaries(id)).map((summary) => summary.text);
   return { id, epoch, write, due, current };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type DatabaseFacts, whyTooOld, whyUnfit } from "../../../src/store/database/fitness.ts";
 
-const extension = { schema: null, is_in_path: false, is_offered: true, may_create: true };
-const there = { schema: "public", is_in_path: true, is_offered: true, may_create: true };
+const extension = { schema: null, isInPath: false, isOffered: true, mayCreate: true };
+const there = { schema: "public", isInPath: true, isOffered: true, mayCreate: true };
 const names = ["btree_gin", "btree_gist", "pg_trgm"];
 const all = (each: typeof extension | typeof there) => names.map((name) => ({ name, ...each }));
 const RECORD = ["version integer", "name text", "applied_at timestamp with time zone"];
@@ -14,14 +14,14 @@ const EMPTY: DatabaseFacts = {
   database: "chat",
   user: "weir",
   encoding: "UTF8",
-  is_standby: false,
-  is_read_only: false,
-  search_path: '"$user", public',
+  isStandby: false,
+  isReadOnly: false,
+  searchPath: '"$user", public',
   schema: "public",
-  may_create: true,
+  mayCreate: true,
   record: null,
-  record_owner: null,
-  owns_record: null,
+  recordOwner: null,
+  ownsRecord: null,
   relations: [],
   extensions: all(extension),
 };
@@ -29,8 +29,8 @@ const EMPTY: DatabaseFacts = {
 const MIGRATED: DatabaseFacts = {
   ...EMPTY,
   record: RECORD,
-  record_owner: "weir",
-  owns_record: true,
+  recordOwner: "weir",
+  ownsRecord: true,
   relations: null,
   extensions: all(there),
 };
@@ -72,14 +72,14 @@ describe("a database is fit", () => {
     "one in which a start failed before its first table": {
       ...EMPTY,
       record: RECORD,
-      record_owner: "weir",
-      owns_record: true,
+      recordOwner: "weir",
+      ownsRecord: true,
       relations: ["schema_migrations", "schema_migrations_pkey"],
     },
-    "a migrated one, in whose schema nothing new may be made": { ...MIGRATED, may_create: false },
+    "a migrated one, in whose schema nothing new may be made": { ...MIGRATED, mayCreate: false },
     "one with extensions in a schema of the search path": withExtension(EMPTY, "pg_trgm", {
       schema: "extensions",
-      is_in_path: true,
+      isInPath: true,
     }),
   })) {
     test(what, () => assert.equal(why(facts), "fit"));
@@ -93,8 +93,8 @@ const cases: readonly [string, DatabaseFacts, RegExp][] = [
     /"?chat"? has the encoding LATIN1, .*`create database NAME owner weir template template0 encoding 'UTF8'/,
   ],
   ["encoding none", { ...EMPTY, encoding: "SQL_ASCII" }, /the encoding SQL_ASCII/],
-  ["standby", { ...MIGRATED, is_standby: true }, /is a standby.*primary/],
-  ["read-only", { ...MIGRATED, is_read_only: true }, /default_transaction_read_only is on/],
+  ["standby", { ...MIGRATED, isStandby: true }, /is a standby.*primary/],
+  ["read-only", { ...MIGRATED, isReadOnly: true }, /default_transaction_read_only is on/],
   [
     "another program's record",
     { ...EMPTY, record: ["version character varying"] },
@@ -113,28 +113,28 @@ const cases: readonly [string, DatabaseFacts, RegExp][] = [
   ["many of them", { ...EMPTY, relations: [...OWN] }, /\(channels, entries, jobs and 1 more\)/],
   [
     "no schema",
-    { ...EMPTY, schema: null, may_create: null },
+    { ...EMPTY, schema: null, mayCreate: null },
     /no schema of its search_path \("\$user", public\).*`create schema NAME authorization weir`/,
   ],
-  ["a closed schema", { ...EMPTY, may_create: false }, /`grant create on schema public to weir`/],
+  ["a closed schema", { ...EMPTY, mayCreate: false }, /`grant create on schema public to weir`/],
   [
     "tables of another user",
-    { ...MIGRATED, record_owner: "app-owner", owns_record: false },
+    { ...MIGRATED, recordOwner: "app-owner", ownsRecord: false },
     /belong to "app-owner".*`reassign owned by "app-owner" to weir`/,
   ],
   [
     "an extension off the search path",
-    withExtension(MIGRATED, "pg_trgm", { schema: "ext", is_in_path: false }),
+    withExtension(MIGRATED, "pg_trgm", { schema: "ext", isInPath: false }),
     /^The extension pg_trgm is in the schema ext, which is not .*set search_path = "\$user", public, ext`/,
   ],
   [
     "one that the server has not",
-    withExtension(EMPTY, "btree_gin", { is_offered: false, may_create: false }),
+    withExtension(EMPTY, "btree_gin", { isOffered: false, mayCreate: false }),
     /^The extension btree_gin is not installed on .*postgresql-contrib/,
   ],
   [
     "some that the user may not make",
-    { ...EMPTY, extensions: all({ ...extension, may_create: false }) },
+    { ...EMPTY, extensions: all({ ...extension, mayCreate: false }) },
     /^The extensions btree_gin, btree_gist, pg_trgm are not in .* weir may not make .*`create extension btree_gin; create extension btree_gist; create extension pg_trgm`/,
   ],
   [
@@ -154,11 +154,11 @@ describe("a database is not fit, and the reason says what to do", () => {
 
   test("whoever only reads needs no rights to write", () => {
     for (const facts of [
-      { ...MIGRATED, is_standby: true },
-      { ...MIGRATED, is_read_only: true },
-      { ...MIGRATED, owns_record: false },
-      { ...EMPTY, may_create: false },
-      { ...EMPTY, extensions: all({ ...extension, may_create: false }) },
+      { ...MIGRATED, isStandby: true },
+      { ...MIGRATED, isReadOnly: true },
+      { ...MIGRATED, ownsRecord: false },
+      { ...EMPTY, mayCreate: false },
+      { ...EMPTY, extensions: all({ ...extension, mayCreate: false }) },
     ])
       assert.equal(why(facts, false), "fit");
     assert.match(why({ ...MIGRATED, encoding: "LATIN1" }, false), /LATIN1/);

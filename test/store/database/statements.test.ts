@@ -21,6 +21,15 @@ after(async () => {
 const pidOf = async (): Promise<unknown> =>
   (await runIn(pool, { text: "select pg_backend_pid() as pid" }, 10_000))[0]?.["pid"];
 
+test("keys of rows are in camel case, also of the last of several statements; jsonb keeps its own", async () => {
+  const text =
+    "select 1 as from_seq, null as reply_to, 'x' as \"ownName\", jsonb_build_object('call_id', 2) as data";
+  const row = { fromSeq: 1, replyTo: null, ownName: "x", data: { call_id: 2 } };
+  assert.deepEqual(await runIn(pool, { name: "keys", text }, 10_000), [row]);
+  assert.deepEqual(await runIn(pool, { name: "keys", text }, 10_000), [row]);
+  assert.deepEqual(await runIn(pool, { text: `select 1 as one_more; ${text}` }, 10_000), [row]);
+});
+
 test("a statement brings its rows, by a client and by a pool", async () => {
   const add = { name: "add", text: "select $1::int + 1 as sum", values: [1] };
   assert.deepEqual(await runIn(pool, add, 10_000), [{ sum: 2 }]);

@@ -603,12 +603,12 @@ test("under its lock a deletion looks only at what has changed since it has look
   });
   // Other tests have transactions on the same server, and nobody knows what those have changed that are still open.
   await until("what has changed so far counts as done", async () => {
-    const [row] = await weir.sql<{ is_done: boolean }>(
+    const [row] = await weir.sql<{ isDone: boolean }>(
       `select age(pg_snapshot_xmin(pg_current_snapshot())::xid) < min(age(xmin)) as is_done
          from (select xmin from notes where channel_id = $1 union all select xmin from summaries where channel_id = $1) rows`,
       id,
     );
-    return row?.is_done === true;
+    return row?.isDone === true;
   });
   await remove(id, "ahead-1", createStore(watched, { signer: fileSigner(folder) }));
   assert.deepEqual(counts, [4, 1]);

@@ -60,11 +60,11 @@ const NO_TEXTS = {
 };
 
 async function pictured(like: string): Promise<string[]> {
-  const rows = await weir.sql<{ message_id: string }>(
+  const rows = await weir.sql<{ messageId: string }>(
     "select message_id from images where message_id like $1 order by message_id",
     like,
   );
-  return rows.map((row) => row.message_id);
+  return rows.map((row) => row.messageId);
 }
 
 test("pictures go that are old, covered and answered; the others stay, and every text", async () => {

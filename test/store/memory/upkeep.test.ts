@@ -325,7 +325,7 @@ describe("what a statement ended", () => {
       else await open.sql("select forget_memory($1, $2)", asker.channel, now.id);
       assert.deepEqual(await told(asker), { holds: ["The deploy is on Friday."], ended: [] });
       const [row] = await open.sql("select valid_to, superseded_by from memories where id = $1", old.id);
-      assert.deepEqual(row, { valid_to: null, superseded_by: null });
+      assert.deepEqual(row, { validTo: null, supersededBy: null });
     }
   });
 
@@ -493,8 +493,8 @@ test("of what one person says of one thing the newest alone holds, in whatever o
         }
         const rows = await open.sql<{
           id: number;
-          valid_to: Date | null;
-          superseded_by: number | null;
+          validTo: Date | null;
+          supersededBy: number | null;
           by: string;
           at: Date;
         }>(
@@ -504,7 +504,7 @@ test("of what one person says of one thing the newest alone holds, in whatever o
           asker.channel,
         );
         const byId = new Map(rows.map((row) => [row.id, row]));
-        for (const { valid_to: end, superseded_by: next, at } of rows) {
+        for (const { validTo: end, supersededBy: next, at } of rows) {
           assert.equal(end === null, next === null, "an end has a reason");
           const newer = next === null ? undefined : byId.get(next);
           if (next === null) continue;
@@ -513,7 +513,7 @@ test("of what one person says of one thing the newest alone holds, in whatever o
         }
         for (const [, own] of Map.groupBy(rows, ({ by }) => by))
           assert.ok(
-            own.some(({ valid_to: end }) => end === null),
+            own.some(({ validTo: end }) => end === null),
             "something holds",
           );
       },

@@ -37,7 +37,7 @@ test("a message whose channel has nothing else to do begins its turn with its ap
   const appended = await append(id, { epoch, lastSeq: 0 });
   const running = (await store.load(id)).running;
   assert.deepEqual(begun(appended), running);
-  assert.deepEqual(await turnsOf(id), [{ epoch, from_seq: 1, to_seq: 1, state: "running", attempts: 1 }]);
+  assert.deepEqual(await turnsOf(id), [{ epoch, fromSeq: 1, toSeq: 1, state: "running", attempts: 1 }]);
 });
 
 test("a message begins no turn where another entry came in between", async () => {
@@ -97,8 +97,8 @@ test("a reset leaves the turn of a message alone that came after it was asked fo
   assert.deepEqual(
     states.map((row) => ({ ...row })),
     [
-      { from_seq: 1, state: "stopped" },
-      { from_seq: 2, state: "running" },
+      { fromSeq: 1, state: "stopped" },
+      { fromSeq: 2, state: "running" },
     ],
   );
 });

@@ -4,16 +4,15 @@ import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
 import { Names } from "../../../src/cluster/names.ts";
 import { findPrivateBroker, startPrivateBroker } from "./private-broker.ts";
 
-/** A broker of the developer's, instead of the one on the usual port. */
+/** Names a developer's broker, in place of the one on the usual port. */
 const URL_VARIABLE = "AMQP_URL";
 const USUAL = "amqp://guest:guest@127.0.0.1:5672";
 
-/** A RabbitMQ for tests. */
 export interface TestBroker extends AsyncDisposable {
   readonly url: string;
 }
 
-/** As {@link findBroker}, but rather one of Debian's package, which can be killed, than the one on the usual port. */
+/** As {@link findBroker}, but prefers a broker of Debian's package, which can be killed, over the one on the usual port. */
 export async function findBrokerToKill(): Promise<TestBroker | null> {
   const isGiven = process.env[URL_VARIABLE] !== undefined;
   return !isGiven && (await findPrivateBroker()) ? startPrivateBroker() : findBroker();
@@ -21,7 +20,7 @@ export async function findBrokerToKill(): Promise<TestBroker | null> {
 
 /**
  * The broker at AMQP_URL, else the one on the usual port, else one of Debian's package that is started for this file.
- * @returns null: there is none on this machine
+ * @returns null: this machine has none
  */
 export async function findBroker(): Promise<TestBroker | null> {
   const given = process.env[URL_VARIABLE];
@@ -31,7 +30,7 @@ export async function findBroker(): Promise<TestBroker | null> {
   return (await findPrivateBroker()) ? startPrivateBroker() : null;
 }
 
-/** Why something is left out where {@link findBroker} has found none. */
+/** The reason for skipped work if {@link findBroker} has found none. */
 export const NO_BROKER = `no RabbitMQ: neither at ${URL_VARIABLE}, nor at ${USUAL}, nor as a package`;
 
 /** Why tests are skipped, for `node:test`; false: they run. */
@@ -49,7 +48,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** A prefix of its own; disposing deletes all that a cluster made under it. */
+/** A unique prefix; disposing deletes everything that a cluster made under it. */
 export interface TestNamespace extends AsyncDisposable {
   readonly prefix: string;
   readonly names: Names;

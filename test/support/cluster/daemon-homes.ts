@@ -1,6 +1,6 @@
 import { type MainHome, openMainHome } from "../e2e-main.ts";
 
-/** The folders of a cluster's daemons, by their names: each is made when it is first asked for. */
+/** The folders of a cluster's daemons by name, each made on first use. */
 export class DaemonHomes implements AsyncDisposable {
   readonly #config: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -19,7 +19,7 @@ export class DaemonHomes implements AsyncDisposable {
     return home;
   }
 
-  /** One more folder for a daemon of that name. */
+  /** Makes another folder for a daemon of that name. */
   async another(name: string): Promise<MainHome> {
     return this.#stack.use(await openMainHome(`${this.#config}name = "${name}"\n`, this.#env));
   }

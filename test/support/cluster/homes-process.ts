@@ -1,6 +1,7 @@
 /**
- * Run by a test: one daemon's side of a cluster, in a process that can be killed or frozen. Says on its standard output, a line of JSON
- * each, what its listener is told, and at each look how many partitions it owns; leaves when its input ends.
+ * Run by a test: one daemon's side of a cluster, in a process that can be killed or frozen. It writes its listener's
+ * calls to its standard output, each as a line of JSON, and with each check its number of partitions. It leaves when
+ * its input ends.
  */
 import { once } from "node:events";
 import { pino } from "pino";
@@ -11,7 +12,7 @@ import { openRabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
 const [url = "", prefix = "", name = ""] = process.argv.slice(2);
 const LOOK_MS = 20;
 
-/** One clock for all processes of the machine, ms. */
+/** By one clock for all processes of the machine, ms. */
 function say(event: string, more: object): void {
   process.stdout.write(`${JSON.stringify({ event, at: steadyNow(), ...more })}\n`);
 }

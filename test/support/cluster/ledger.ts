@@ -3,11 +3,11 @@ import type { HomesListener, Partition } from "../../../src/channel/homes/homes.
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
 
-/** Who is home of what, over all daemons of a test that run in its process: as the channels' side would see it. */
+/** The home of each partition, over all daemons of a test in its process, from the channels' point of view. */
 export class Ledger {
-  /** Times at which a second one was told that a partition is its own. */
+  /** Times at which a partition had two owners. */
   readonly overlaps: string[] = [];
-  /** The overlaps of which the first one has not been told that it has lost its partition. */
+  /** Overlaps whose first owner has not yet been notified of its loss. */
   readonly lasting = new Set<string>();
   readonly #owners = new Map<Partition, string>();
   readonly #members = new Set<LedgerListener>();
@@ -32,14 +32,14 @@ export class Ledger {
     this.lasting.delete(`${partition}: ${name}`);
   }
 
-  /** How many partitions each has, of those that have any. */
+  /** Number of partitions by owner. */
   get shares(): Readonly<Record<string, number>> {
     const shares: Record<string, number> = {};
     for (const owner of this.#owners.values()) shares[owner] = (shares[owner] ?? 0) + 1;
     return shares;
   }
 
-  /** All partitions have owners, which are these and no others, in even shares. */
+  /** Whether all partitions have owners, exactly these, in even shares. */
   isEven(...names: readonly string[]): boolean {
     const { shares } = this;
     const areThese = Object.keys(shares).toSorted().join() === names.toSorted().join();
@@ -48,9 +48,9 @@ export class Ledger {
 }
 
 export interface ListenerHooks {
-  /** Waited for before partitions are taken up. @returns false: they are refused */
+  /** Awaited before partitions are taken. @returns false: they are refused */
   readonly gaining?: (partitions: readonly Partition[]) => Promise<boolean | void>;
-  /** Waited for while partitions are handed on. */
+  /** Awaited while partitions are handed over. */
   readonly draining?: (partitions: readonly Partition[], deadline: AbortSignal) => Promise<void>;
 }
 

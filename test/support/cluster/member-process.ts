@@ -9,10 +9,10 @@ const said = z.object({
   partitions: z.array(z.int()).default([]),
 });
 
-/** What a daemon of {@link MemberProcess} was told. */
+/** A line of {@link MemberProcess}. */
 export type Said = z.output<typeof said>;
 
-/** A daemon's side of a cluster in a process of its own. */
+/** A daemon's side of a cluster in its own process. */
 export class MemberProcess extends TestProcess {
   readonly #read: Said[] = [];
 
@@ -22,13 +22,13 @@ export class MemberProcess extends TestProcess {
     super(process.execPath, [script, url, prefix, name], { cwd: import.meta.dirname, env });
   }
 
-  /** All that it has said so far. */
+  /** All lines so far. */
   get said(): readonly Said[] {
     for (const line of this.out.slice(this.#read.length)) this.#read.push(said.parse(JSON.parse(line)));
     return this.#read;
   }
 
-  /** What it owns, as of its last word. */
+  /** Its partitions, by its last line. */
   get owned(): readonly number[] {
     return this.said.findLast(({ event }) => event === "owns")?.partitions ?? [];
   }

@@ -1,4 +1,4 @@
-/** A RabbitMQ of Debian's package that a test starts, kills and starts again. */
+/** A RabbitMQ of Debian's package that a test starts, kills and restarts. */
 import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,11 +9,10 @@ import { Patience, until, workOf } from "../patience.ts";
 import { TestProcess } from "../process.ts";
 import type { TestBroker } from "./broker.ts";
 
-/** Debian's programs themselves: those in the path change the account. */
+/** Debian's programs themselves: the ones in the path switch the account. */
 const PROGRAMS = "/usr/lib/rabbitmq/bin";
 const SERVER = path.join(PROGRAMS, "rabbitmq-server");
 
-/** Whether the package is there. */
 export async function findPrivateBroker(): Promise<boolean> {
   return access(SERVER).then(
     () => true,
@@ -22,17 +21,17 @@ export async function findPrivateBroker(): Promise<boolean> {
 }
 
 export interface PrivateBroker extends TestBroker {
-  /** kill -9, with all that its clients hold. */
+  /** kill -9; all client connections end. */
   kill(): Promise<void>;
-  /** Starts it again over what it has kept. */
+  /** Restarts it with its stored data. */
   start(): Promise<void>;
-  /** Starts it again, with nothing kept. */
+  /** Restarts it without data. */
   startEmpty(): Promise<void>;
-  /** Runs `rabbitmqctl`: a second or two. @throws Error if it fails */
+  /** Runs `rabbitmqctl`, which takes a second or two. @throws Error if it fails */
   control(...args: readonly string[]): Promise<void>;
 }
 
-/** Starts a node of its own, on ports of its own, under a temporary folder: some seconds. */
+/** Starts a node with its own ports in a temporary folder, which takes some seconds. */
 export async function startPrivateBroker(): Promise<PrivateBroker> {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-broker-"));
   const [port, distribution, epmdPort] = [await freePort(), await freePort(), await freePort()];
@@ -50,11 +49,11 @@ export async function startPrivateBroker(): Promise<PrivateBroker> {
     RABBITMQ_PID_FILE: path.join(folder, "pid"),
     RABBITMQ_ENABLED_PLUGINS_FILE: path.join(folder, "plugins"),
     RABBITMQ_CONFIG_FILE: path.join(folder, "rabbitmq"),
-    // Its starter becomes Erlang, instead of a shell that waits for it: who kills it kills the broker.
+    // Lets the start script become Erlang, instead of a shell that waits for it, so that a kill reaches the broker.
     RUNNING_UNDER_SYSTEMD: "1",
   };
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
-  // A child of the test, and no daemon that outlives it.
+  // A child of the test, not a daemon that outlives it.
   const epmd = new TestProcess("epmd", ["-port", String(epmdPort)], { cwd: folder, env });
   let server: TestProcess | null = null;
   const broker: PrivateBroker = {
@@ -87,7 +86,7 @@ export async function startPrivateBroker(): Promise<PrivateBroker> {
   return broker;
 }
 
-/** Resolves once the broker takes connections; as long as its process works, however slowly, it is on its way. */
+/** Resolves once the broker accepts connections. As long as its process works, it may be slow. */
 async function answering(url: string, server: TestProcess): Promise<void> {
   const patience = new Patience(() => server.out.length + server.err.length + workOf(server.pid));
   const look = async (): Promise<boolean> => {

@@ -7,7 +7,7 @@ import {
 import { type TestNamespace } from "./broker.ts";
 import { Ledger, type LedgerListener, type ListenerHooks } from "./ledger.ts";
 
-/** Daemons of one cluster by RabbitMQ, without channels, all in the process of the test. */
+/** Daemons of one RabbitMQ cluster, without channels, all in the test's process. */
 export interface RabbitCluster extends AsyncDisposable {
   readonly ledger: Ledger;
   /** Starts one, and resolves when it is a member. */
@@ -18,7 +18,7 @@ export interface RabbitCluster extends AsyncDisposable {
 
 export interface JoinOptions extends Partial<Omit<RabbitHomesOptions, "config">> {
   readonly hooks?: ListenerHooks;
-  /** Another way to the broker. */
+  /** Another address of the broker. */
   readonly url?: string;
 }
 

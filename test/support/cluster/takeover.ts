@@ -6,13 +6,13 @@ import { areEven } from "./shares.ts";
 
 /** The end of one daemon among several. */
 export interface Takeover {
-  /** From the kill until another daemon was sent each of its batons, ms. */
+  /** From the kill until another daemon received each of its batons, ms. */
   readonly tookMs: readonly number[];
 }
 
 /**
- * Kills daemons one after another, each with -9 when all partitions are evenly at home, and puts another in its place.
- * @param members so many run at a time
+ * Kills daemons one after another with -9, each once all partitions are evenly distributed, and replaces each.
+ * @param members number of running daemons
  */
 export async function measureTakeovers(
   broker: { readonly url: string; readonly prefix: string },
@@ -46,7 +46,7 @@ export async function measureTakeovers(
   return takeovers;
 }
 
-/** When each of these partitions was first taken up by one of these, since then. */
+/** When each of these partitions was first taken by one of these daemons after the kill. */
 function takenAt(
   members: readonly MemberProcess[],
   partitions: ReadonlySet<number>,

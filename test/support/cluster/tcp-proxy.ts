@@ -1,22 +1,22 @@
 import { connect, createServer, type Socket } from "node:net";
 import { startListening } from "../listening.ts";
 
-/** A line between a client and a server that can be cut, be slow, or go silent. */
+/** A connection between a client and a server that can be cut, slowed down or silenced. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** Ends all connections, and takes no new ones until {@link open}. */
+  /** Ends all connections, and refuses new ones until {@link open}. */
   cut(): void;
-  /** Nothing of the client comes through any more, and nobody is told. New connections are as silent. */
+  /** Drops the client's data without notice, also of new connections. */
   silence(): void;
-  /** Nothing comes through in either direction, and nobody is told: what a network does that is gone. */
+  /** Drops all data in both directions without notice, like a broken network. */
   vanish(): void;
-  /** All comes through so much later, ms, until {@link open}. */
+  /** Delays all data by this time, ms, until {@link open}. */
   slow(lagMs: number): void;
-  /** All goes through again, with what was held back. */
+  /** Passes all data again, beginning with the held data. */
   open(): void;
 }
 
-/** A server of this machine, or the socket of one in a folder. */
+/** A server on this machine, or a server's socket in a folder. */
 export type ProxyTarget = { readonly host: string; readonly port: number } | { readonly path: string };
 
 export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
@@ -82,7 +82,7 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
   };
 }
 
-/** Writes bytes after a while, those that came first before all others. */
+/** Writes bytes after a delay, in their order of arrival. */
 function inOrder(write: (bytes: Buffer) => void): (bytes: Buffer, lagMs: number) => void {
   const waiting: { readonly bytes: Buffer; readonly at: number }[] = [];
   const drain = (): void => {

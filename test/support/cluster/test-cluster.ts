@@ -12,17 +12,17 @@ import { type ModelServer, startModelServer } from "../model-server.ts";
 import { TestPlatform } from "../test-platform.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "../weir.ts";
 
-/** Two daemons and what they share. */
+/** Two daemons and their common parts. */
 export interface ClusterScene extends AsyncDisposable {
   readonly server: ModelServer;
   readonly cluster: TestCluster;
-  /** People see what any daemon says there. */
+  /** Shows the messages of both daemons. */
   readonly platform: TestPlatform;
   readonly a: TestWeir;
   readonly b: TestWeir;
 }
 
-/** Starts two daemons; nobody is home of anything yet. The model says "noted". */
+/** Starts two daemons, without a home for any partition yet. The model says "noted". */
 export async function openCluster(
   options: Omit<TestWeirOptions, "modelUrl" | "cluster">,
 ): Promise<ClusterScene> {
@@ -38,18 +38,17 @@ export async function openCluster(
   return { server, cluster, platform, a, b, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
-/** Resolves when a room shows so many answers. */
+/** Resolves when a room shows this many answers. */
 export async function answers({ platform }: ClusterScene, room: string, count: number): Promise<void> {
   await platform.until(() => platform.texts(room).length >= count);
 }
 
-/** How many turns of a room of the test platform a daemon has begun; without one, of all channels. */
+/** Number of turns that a daemon has begun in a room of the test platform; without a room, in all channels. */
 export function turnsOf({ events }: { readonly events: readonly WeirEvent[] }, room?: string): number {
   const turns = events.filter((event) => event.type === "turn_started");
   return turns.filter(({ channel }) => room === undefined || channel === `test:${room}`).length;
 }
 
-/** Every partition there is. */
 export const ALL_PARTITIONS: readonly Partition[] = Array.from({ length: PARTITIONS }, (_, id) => id);
 
 /** The partition of a room of the test platform. */
@@ -64,30 +63,29 @@ export interface SentWake {
   readonly seq: Seq;
 }
 
-/** Daemons of one process among which a test hands partitions about; wakes go from one to the other, unless they are dropped. */
+/** Daemons in one process, among which a test hands over partitions. Wakes are delivered between them, unless they are dropped. */
 export class TestCluster {
   readonly #members = new Map<string, TestHomes>();
   readonly wakes: SentWake[] = [];
-  /** Wakes are lost. */
   dropsWakes = false;
-  /** Told of each wake in the moment in which it is sent. */
+  /** Called with each wake at the time of sending. */
   onWake: (wake: SentWake) => void = () => undefined;
 
-  /** What a daemon of this name is started with. */
+  /** The options to start a daemon of this name. */
   join(name: string): { readonly homes: Homes; readonly name: string } {
     const homes = new TestHomes(this, name);
     this.#members.set(name, homes);
     return { homes, name };
   }
 
-  /** A daemon receives the batons of partitions, whether or not another one knows that it has lost them. */
+  /** Gives a daemon the batons of partitions, whether or not their earlier owner has noticed the loss. */
   async give(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): Promise<void> {
-    // Who has heard nothing for a while counts on nothing of its own any more: see the lease of a member.
+    // A member without news for a while no longer counts on its partitions: see its lease.
     for (const [other, member] of this.#members) if (other !== name) member.giveUp(partitions);
     await this.member(name).gain(partitions);
   }
 
-  /** A daemon hands its partitions on to another. */
+  /** A daemon hands its partitions over to another. */
   async move(
     from: string,
     to: string,
@@ -98,7 +96,7 @@ export class TestCluster {
     await this.member(to).gain(partitions);
   }
 
-  /** A daemon hears that it has lost partitions. */
+  /** A daemon learns that it has lost partitions. */
   lose(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): void {
     this.member(name).lose(partitions);
   }
@@ -109,7 +107,7 @@ export class TestCluster {
     return member;
   }
 
-  /** Sends a wake to whoever has the partition last. */
+  /** Sends a wake to the partition's last owner. */
   send(wake: SentWake): void {
     this.wakes.push(wake);
     this.onWake(wake);

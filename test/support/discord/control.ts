@@ -1,4 +1,4 @@
-/** The server's driver over HTTP, for a server in a process of its own: `POST /_control { target, method, args }`. */
+/** Drives a server in another process over HTTP: `POST /_control { target, method, args }`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 
@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
 
 export const CONTROL_PATH = "/_control";
 
-/** An object's methods as calls over HTTP. What they return comes as JSON, so functions in it are gone. */
+/** An object's methods as calls over HTTP. Results come as JSON, without functions. */
 export type Remote<Target> = {
   readonly [
     Name in keyof Target as Target[Name] extends (...args: never) => unknown ? Name : never
@@ -38,7 +38,7 @@ const TARGETS = ["world", "gateway", "deliveries", "faults", "journal", "server"
 const controlCall = z.object({ target: z.enum(TARGETS), method: z.string(), args: z.array(z.unknown()) });
 const controlResult = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 
-/** Does one call, and answers `{ result }`, or `{ error }` with 400. */
+/** Makes one call, and answers `{ result }`, or `{ error }` with 400. */
 export async function serveControl(
   server: DiscordServer,
   request: IncomingMessage,
@@ -65,7 +65,7 @@ function targetOf(server: DiscordServer, target: (typeof TARGETS)[number]): obje
   return target === "deliveries" ? server.gateway.deliveries : server[target];
 }
 
-/** Drives a server in another process. Each call throws what the method there throws. */
+/** Drives a server in another process. Each call throws the other method's error. */
 export function driveDiscord(url: string, token: string): RemoteDiscord {
   const drive = (target: (typeof TARGETS)[number]): unknown =>
     new Proxy(

@@ -1,6 +1,6 @@
 import type { WorldEvent } from "./records.ts";
 
-/** What may go wrong with events on their way to a session, however well the connection is. */
+/** Faults of events on their way to a session, over an intact connection. */
 export class Deliveries {
   readonly #forward: (event: WorldEvent) => void;
   readonly #duplicates = new Map<string, number>();
@@ -11,17 +11,17 @@ export class Deliveries {
     this.#forward = forward;
   }
 
-  /** The next events of this type come twice, with numbers of their own. */
+  /** The next events of this type arrive twice, with separate numbers. */
   duplicate(t: string, times = 1): void {
     this.#duplicates.set(t, (this.#duplicates.get(t) ?? 0) + times);
   }
 
-  /** The next events of this type never come, not by a RESUME either: they are in the history only. */
+  /** The next events of this type never arrive, not even by a RESUME: they are only in the history. */
   lose(t: string, times = 1): void {
     this.#losses.set(t, (this.#losses.get(t) ?? 0) + times);
   }
 
-  /** Holds all events back, until they are released. */
+  /** Holds all events back until they are released. */
   hold(): void {
     this.#held ??= [];
   }

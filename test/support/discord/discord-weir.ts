@@ -21,13 +21,13 @@ export interface DiscordWeirOptions {
   readonly modelUrl: string;
   readonly discord: Pick<DiscordConfig, "token" | "apiUrl"> & Partial<DiscordConfig>;
   readonly timing?: Partial<DiscordTiming>;
-  /** What of the binding is not as by default. */
+  /** Changes to the default binding. */
   readonly binding?: Partial<Binding>;
-  /** More of the agent in config.toml. */
+  /** More settings of the agent in config.toml. */
   readonly agent?: string;
-  /** The daemons among which the channels are spread; default: this one has all. */
+  /** The daemons that share the channels; default: this one alone. */
   readonly cluster?: Cluster;
-  /** Which connections it has; default: all. */
+  /** Its connections; default: all. */
   readonly shardHomes?: ShardHomes;
   readonly onLine?: (line: string) => void;
 }

@@ -1,8 +1,8 @@
-/** Before or after the server has done what the request asks for. */
+/** Before or after the server has done the request's work. */
 export type When = "before" | "after";
 
 export type Fault =
-  /** Answers with this status; by default with a body as Discord's proxy sends it. */
+  /** Answers with this status; by default with a body of Discord's proxy. */
   | { readonly kind: "status"; readonly status: number; readonly body?: unknown; readonly when?: When }
   | { readonly kind: "rate-limit"; readonly retryAfterMs: number; readonly isGlobal?: boolean }
   /** The socket is reset (RST): the client sees ECONNRESET. */
@@ -10,7 +10,7 @@ export type Fault =
   /** The socket is closed (FIN) without an answer. */
   | { readonly kind: "close"; readonly when: When }
   | { readonly kind: "delay"; readonly ms: number; readonly when?: When }
-  /** No answer ever, and the socket stays open. */
+  /** No answer, and the socket stays open. */
   | { readonly kind: "hang"; readonly when: When };
 
 export interface FaultOrder {
@@ -19,13 +19,13 @@ export interface FaultOrder {
   /** Pattern as in the route table, as `/channels/:channel/messages`. Default: any. */
   readonly route?: string;
   readonly fault: Fault;
-  /** Requests that meet it. Default: 1. */
+  /** Number of affected requests. Default: 1. */
   readonly times?: number;
-  /** Fitting requests that are spared first. Default: 0. */
+  /** Number of matching requests to skip first. Default: 0. */
   readonly skip?: number;
 }
 
-/** What is to go wrong. Each request meets the first order that fits and is not used up. */
+/** The planned faults. Each request gets the first matching one that is left. */
 export class Faults {
   readonly #orders: { readonly order: FaultOrder; skip: number; times: number }[] = [];
 

@@ -4,19 +4,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FileRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
-/** A file that somebody attaches, and how the CDN part serves it. */
+/** An attachment, and how the CDN serves it. */
 export interface FileDraft {
   readonly name: string;
-  /** Its text, or as many zero bytes. */
+  /** Its text, or a number of zero bytes. */
   readonly body: string | number;
   readonly contentType?: string;
-  /** The size that the message's payload claims. Default: the true one. */
+  /** The size in the message's payload. Default: the true one. */
   readonly claimedSize?: number;
   /** Time until the first byte, ms. */
   readonly delayMs?: number;
   /** Answers 404. */
   readonly isMissing?: boolean;
-  /** Sends this many bytes and then nothing more. */
+  /** Sends this many bytes, then stalls. */
   readonly stallsAfter?: number;
 }
 
@@ -44,7 +44,7 @@ export function storeFile(
   return record;
 }
 
-/** Serves `GET /attachments/…` as the CDN would: no token, no rate limit. */
+/** Serves `GET /attachments/…` like the CDN: without token and rate limit. */
 export async function serveFile(
   state: State,
   request: IncomingMessage,

@@ -11,7 +11,7 @@ export interface Frame {
   readonly t?: string;
 }
 
-/** One WebSocket of a client. It can be frozen: nothing comes through in either direction, and nobody is told. */
+/** One WebSocket of a client. It can be frozen: no data passes in either direction, without notice. */
 export class GatewayConnection {
   readonly number: number;
   readonly #ws: WebSocket;
@@ -61,7 +61,7 @@ export class GatewayConnection {
     this.#ws.pause();
   }
 
-  /** What was held back comes through at once. */
+  /** Passes the held data at once. */
   thaw(): void {
     this.#isFrozen = false;
     for (const text of this.#held.splice(0)) this.#ws.send(text);

@@ -13,13 +13,13 @@ interface Dispatch {
 }
 
 /**
- * What a client identified as. It outlives its connections: while there is none, dispatches are numbered and kept,
- * so that a RESUME gets them; of more than `replayLimit` only the newest.
+ * A client's identified session. It outlives its connections: without one, dispatches are numbered and kept for a
+ * RESUME, the newest `replayLimit` of them.
  */
 export class GatewaySession {
   readonly id = randomUUID();
   readonly intents: number;
-  /** Which shard it is, and of how many. */
+  /** The shard's number, and the total. */
   readonly shard: readonly [number, number];
   connection: GatewayConnection | null;
   readonly #replayLimit: number;
@@ -47,7 +47,7 @@ export class GatewaySession {
     return this.tellsOf(guildOf(event));
   }
 
-  /** Whether it tells of a server: the first also of what is in none. */
+  /** Whether it reports a server's events; the first shard also reports events without a server. */
   tellsOf(guildId: string | null): boolean {
     const [id, count] = this.shard;
     return (guildId === null ? 0 : Number((BigInt(guildId) >> 22n) % BigInt(count))) === id;
@@ -65,7 +65,7 @@ export class GatewaySession {
     this.#send(dispatch);
   }
 
-  /** Whether everything after this number is still here. */
+  /** Whether all events after this number are kept. */
   canReplayFrom(seq: number): boolean {
     return seq === this.#seq || (this.#kept[0]?.s ?? Number.POSITIVE_INFINITY) <= seq + 1;
   }
@@ -82,7 +82,7 @@ export class GatewaySession {
 
 const inGuild = z.object({ guild_id: z.string().optional(), id: z.string().optional() });
 
-/** The server of an event; null: it is of none. */
+/** The server of an event; null: none. */
 function guildOf(event: WorldEvent): string | null {
   const { guild_id: guildId, id } = inGuild.parse(event.data(false));
   return guildId ?? (/^GUILD_(?:CREATE|UPDATE|DELETE)$/.test(event.t) ? (id ?? null) : null);

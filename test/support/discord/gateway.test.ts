@@ -12,11 +12,10 @@ interface Scene extends AsyncDisposable {
   readonly server: DiscordServer;
   readonly client: Client<true>;
   readonly channel: string;
-  /** Says something as a person. */
   say(text: string): string;
-  /** Texts that the client was told of, in their order. */
+  /** Texts that the client received, in order. */
   readonly heard: string[];
-  /** Names of the client's connection events, in their order. */
+  /** Names of the client's connection events, in order. */
   readonly events: string[];
 }
 
@@ -185,7 +184,7 @@ test("login rejects for a wrong token, and for an intent that is not allowed", a
   await using stranger = createClient(server);
   await assert.rejects(stranger.login("wrong"), { code: "TokenInvalid" });
 
-  // Let through by REST, it is the gateway that refuses the token.
+  // REST accepts the token; the gateway refuses it.
   const session_start_limit = { total: 1, remaining: 1, reset_after: 1_000, max_concurrency: 1 };
   const body = { url: `${server.url.replace("http", "ws")}/gateway`, shards: 1, session_start_limit };
   server.faults.next({ route: "/gateway/bot", fault: { kind: "status", status: 200, body } });
@@ -232,7 +231,7 @@ test("events can come twice, never, or in another order", async () => {
   deliveries.release("reversed");
   await until("messages", () => raw.length === 4);
   assert.deepEqual(raw, ["twice", "twice", "second", "first"]);
-  // The client drops what it has in its cache of messages.
+  // The client drops messages that are in its cache already.
   assert.deepEqual(scene.heard, ["twice", "second", "first"]);
 });
 

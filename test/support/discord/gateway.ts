@@ -23,12 +23,12 @@ const identifyOf = z.looseObject({
 });
 const resumeOf = z.looseObject({ token: z.string(), session_id: z.string(), seq: z.number() });
 
-/** Every intent that exists; another bit is 4013. */
+/** All existing intents; another bit is 4013. */
 const KNOWN_INTENTS = Object.values(GatewayIntentBits)
   .filter((bit) => typeof bit === "number")
   .reduce((all, bit) => all | bit, 0);
 
-/** What to do to the next client that does this, instead of what is right. */
+/** A fault for the next client that takes this step. */
 export interface GatewayFault {
   /** `upgrade`: before the WebSocket exists. */
   readonly on: "upgrade" | "open" | "identify" | "resume";
@@ -36,23 +36,23 @@ export interface GatewayFault {
     | { readonly kind: "close"; readonly code: number }
     | { readonly kind: "invalid-session"; readonly isResumable: boolean }
     | { readonly kind: "cut"; readonly isReset?: boolean }
-    /** Says this as one frame. Not in answer to an upgrade. */
+    /** Sends this as one frame. Not at `upgrade`. */
     | { readonly kind: "text"; readonly text: string }
-    /** Says nothing. */
+    /** Stays silent. */
     | { readonly kind: "silence" };
   readonly times?: number;
 }
 
-/** The gateway: `ws://…/gateway` to begin with, `ws://…/resume` for who resumes. */
+/** The gateway: `ws://…/gateway` at first, `ws://…/resume` for a resume. */
 export class Gateway {
-  /** What may go wrong with single events. */
+  /** Faults of single events. */
   readonly deliveries = new Deliveries((event) => this.#deliver(event));
   readonly #state: State;
   readonly #journal: Journal;
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #sessions = new Map<string, GatewaySession>();
   readonly #open = new Set<GatewayConnection>();
-  /** Connections whose upgrade got no answer. */
+  /** Connections whose upgrade has no answer yet. */
   readonly #unanswered = new Set<Socket>();
   readonly #faults: { readonly fault: GatewayFault; times: number }[] = [];
   #connections = 0;
@@ -81,12 +81,11 @@ export class Gateway {
     });
   }
 
-  /** How many connections are open now. */
   openConnections(): number {
     return this.#open.size;
   }
 
-  /** How many connections wait for the answer to their upgrade. */
+  /** Number of connections that wait for the answer to their upgrade. */
   unanswered(): number {
     return [...this.#unanswered].filter(({ readableEnded }) => !readableEnded).length;
   }
@@ -95,24 +94,24 @@ export class Gateway {
     this.#faults.push({ fault, times: fault.times ?? 1 });
   }
 
-  /** Op 7: asks everybody to connect again and resume. */
+  /** Op 7: asks all clients to reconnect and resume. */
   reconnect(): void {
     for (const connection of this.#open) connection.send({ op: GatewayOpcodes.Reconnect });
   }
 
-  /** Op 9. Not resumable: the sessions are gone, and what comes meanwhile is in the history only. */
+  /** Op 9. Not resumable: the sessions end, and later events are only in the history. */
   invalidate(isResumable: boolean): void {
     if (!isResumable) this.#sessions.clear();
     for (const connection of this.#open)
       connection.send({ op: GatewayOpcodes.InvalidSession, d: isResumable });
   }
 
-  /** Forgets every session, so that a RESUME fails, and tells nobody. */
+  /** Forgets every session without notice, so that a RESUME fails. */
   forgetSessions(): void {
     this.#sessions.clear();
   }
 
-  /** Closes everybody's connection with a close frame. */
+  /** Closes all connections with a close frame. */
   close(code: number, reason = ""): void {
     for (const connection of this.#open) connection.close(code, reason);
   }
@@ -138,22 +137,22 @@ export class Gateway {
     for (const connection of this.#open) if (connection.isFrozen) connection.thaw();
   }
 
-  /** Heartbeats get no ACK any more, and a client has to notice; with false they do again. */
+  /** Stops the ACKs of heartbeats, which a client must notice; false restores them. */
   withholdAcks(isWithheld = true): void {
     this.#withholdsAcks = isWithheld;
   }
 
-  /** Asks for a heartbeat out of turn, as the real service may. */
+  /** Requests an extra heartbeat, as the real service may. */
   askHeartbeat(): void {
     for (const connection of this.#open) connection.send({ op: GatewayOpcodes.Heartbeat, d: null });
   }
 
-  /** An event of whatever kind and data, to every session, numbered as any other. */
+  /** Sends any event to every session, numbered as usual. */
   dispatch(t: string, d: unknown): void {
     for (const session of this.#sessions.values()) session.dispatch(t, d);
   }
 
-  /** One text frame to everybody, JSON or not. */
+  /** Sends one text frame to all, JSON or not. */
   sendText(text: string): void {
     for (const connection of this.#open) connection.sendText(text);
   }
@@ -185,7 +184,7 @@ export class Gateway {
     for (const session of this.#sessions.values()) {
       if (session.connection !== connection) continue;
       session.connection = null;
-      // Who says good-bye with 1000 or 1001 has ended the session; every other end can be resumed.
+      // A close with 1000 or 1001 ends the session; after any other end it can be resumed.
       if (code === 1000 || code === 1001) this.#sessions.delete(session.id);
     }
   }

@@ -23,7 +23,7 @@ interface Scene extends AsyncDisposable {
   readonly server: DiscordServer;
   readonly client: Client<true>;
   readonly channel: string;
-  /** Somebody calls /memory, and the client is told. */
+  /** A person calls /memory, and the client receives it. */
   call(): Promise<{ call: CommandCall; interaction: ChatInputCommandInteraction }>;
 }
 
@@ -92,7 +92,7 @@ test("an interaction is acknowledged once, in time, and lives as long as its tok
   await using scene = await openScene();
   const { interaction } = await scene.call();
   await interaction.reply("one");
-  // The client would refuse a second reply itself; another process of the same bot could not know.
+  // The client itself refuses a second reply; another process of the same bot could not.
   const path = `/interactions/${interaction.id}/${interaction.token}/callback` as const;
   const again = scene.client.rest.post(path, { auth: false, body: { type: 4, data: { content: "two" } } });
   await assert.rejects(again, withCode(40_060));

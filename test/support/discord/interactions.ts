@@ -25,11 +25,11 @@ export interface CommandAnswer {
   readonly text: string;
   readonly embeds: readonly APIEmbed[];
   readonly isEphemeral: boolean;
-  /** Deferred, and no text came yet. */
+  /** Deferred, without a text yet. */
   readonly isLoading: boolean;
 }
 
-/** Sends INTERACTION_CREATE, as if somebody had called the command. @throws Error if nobody registered it */
+/** Sends INTERACTION_CREATE for a called command. @throws Error if it is not registered */
 export function invokeCommand(
   state: State,
   call: { userId: string; channel: ChannelRecord; name: string; options: CommandOptions },
@@ -48,7 +48,7 @@ export function invokeCommand(
   });
 }
 
-/** Sends INTERACTION_CREATE, as if somebody had pressed the button with this label. @throws Error if the message has none */
+/** Sends INTERACTION_CREATE for a press on the button with this label. @throws Error if the message has none */
 export function pressButton(
   state: State,
   press: { userId: string; channel: ChannelRecord; message: MessageRecord; label: string },
@@ -61,7 +61,7 @@ export function pressButton(
   return sendPress(state, { channel, userId, message, customId: button.custom_id });
 }
 
-/** The same for a button that the message had before: a client that has not seen the edit still shows it. */
+/** The same for a former button of the message: a client that has not seen the edit still shows it. */
 export function sendPress(
   state: State,
   press: { userId: string; channel: ChannelRecord; message: MessageRecord; customId: string },
@@ -123,7 +123,7 @@ export function answersTo(state: State, interactionId: string): CommandAnswer[] 
   });
 }
 
-/** A guild's own command goes before a global one of the same name. */
+/** A guild's own command precedes a global one of the same name. */
 function findCommand(state: State, guildId: string | null, name: string): CommandRecord | undefined {
   const named = [...state.commands.values()].filter(({ command }) => command.name === name);
   return (
@@ -154,7 +154,7 @@ interface OptionDefinition {
   readonly options?: readonly OptionDefinition[];
 }
 
-/** The type of an option is the registered one, and else what the value looks like. */
+/** An option's type is the registered one, else that of the value. */
 function toOptions(options: CommandOptions, definitions: readonly OptionDefinition[]): object[] {
   return Object.entries(options).map(([name, value]) => {
     const definition = definitions.find((each) => each.name === name);

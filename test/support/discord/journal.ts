@@ -1,18 +1,18 @@
-/** One REST call, as it came and as it was answered. */
+/** One REST call with its answer. */
 export interface RestEntry {
   readonly method: string;
   /** Path below `/api/v10`, with its query. */
   readonly path: string;
-  /** Pattern of the path, as `/channels/:channel/messages`; the path itself where no route fits. */
+  /** Pattern of the path, as `/channels/:channel/messages`; without a matching route, the path itself. */
   readonly route: string;
   readonly body: unknown;
-  /** `performance.now()` when the whole request was here. */
+  /** `performance.now()` when the whole request had arrived. */
   readonly at: number;
-  /** Null as long as, and if, no answer was sent. */
+  /** Null: no answer was sent. */
   status: number | null;
-  /** Whether the server did what the request asks for. */
+  /** Whether the server did the request's work. */
   isCommitted: boolean;
-  /** Kind of the fault that it met. */
+  /** Kind of its fault. */
   fault: string | null;
 }
 
@@ -25,13 +25,13 @@ export interface GatewayEntry {
   readonly t?: string;
   readonly s?: number;
   readonly d?: unknown;
-  /** Path of the connection, where it opens. */
+  /** The connection's path, at its beginning. */
   readonly path?: string;
-  /** Close code, where it closes. */
+  /** The close code, at its end. */
   readonly code?: number;
 }
 
-/** Everything that went over the wire, oldest first. */
+/** All traffic, oldest first. */
 export class Journal {
   readonly rest: RestEntry[] = [];
   readonly gateway: GatewayEntry[] = [];
@@ -41,12 +41,12 @@ export class Journal {
     return this.rest.filter((entry) => entry.method === method && entry.route === route);
   }
 
-  /** Frames that the client sent with this opcode. */
+  /** Frames from the client with this opcode. */
   received(op: number): GatewayEntry[] {
     return this.gateway.filter((entry) => entry.direction === "in" && entry.op === op);
   }
 
-  /** Dispatches of this type that went out, replays included. */
+  /** Sent dispatches of this type, replays included. */
   dispatched(t: string): GatewayEntry[] {
     return this.gateway.filter((entry) => entry.direction === "out" && entry.t === t);
   }

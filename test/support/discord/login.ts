@@ -1,4 +1,4 @@
-/** The real client for this folder's tests: it is pointed at the test server, and waits for as little as it can. */
+/** The real client for this folder's tests, pointed at the test server, with minimal waits. */
 import { Client, Events, GatewayIntentBits, Partials, type ClientOptions } from "discord.js";
 
 import type { DiscordServer } from "./server.ts";
@@ -11,7 +11,7 @@ const INTENTS = [
   GatewayIntentBits.DirectMessages,
 ];
 
-/** A client that is not logged in yet. Disposing destroys it. */
+/** A client before its login. Disposing destroys it. */
 export function createClient(
   server: DiscordServer,
   options: Partial<ClientOptions> = {},
@@ -20,7 +20,7 @@ export function createClient(
     intents: INTENTS,
     partials: [Partials.Channel, Partials.Message, Partials.Reaction],
     rest: { api: server.api, cdn: server.url, mediaProxy: server.url, offset: 0 },
-    // The built-in throttler lets five seconds pass between two IDENTIFYs.
+    // The built-in throttler waits five seconds between two IDENTIFYs.
     ws: {
       buildIdentifyThrottler: async () => Promise.resolve({ waitForIdentify: async () => Promise.resolve() }),
     },

@@ -1,14 +1,14 @@
 import type { ChannelRecord, MessageRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
-/** Whom a message pings, or would ping. */
+/** The people whom a message pings, or would ping. */
 export interface Pings {
   readonly users: readonly string[];
   readonly roles: readonly string[];
   readonly everyone: boolean;
 }
 
-/** Reads the mentions out of a text, and lets through what `allowed_mentions` allows. */
+/** Reads the mentions in a text, and keeps those that `allowed_mentions` allows. */
 export function pingsOf(state: State, message: MessageRecord): Pings {
   const allowed = message.allowedMentions;
   const parse = allowed?.parse ?? [];

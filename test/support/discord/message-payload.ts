@@ -12,7 +12,7 @@ import { isReadable, pingsOf } from "./mentions.ts";
 import type { MessageRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
-/** A message as REST and the gateway send it. @param seesContent false: as without the message content intent */
+/** A message in the form of REST and the gateway. @param seesContent false: as without the message content intent */
 export function toMessage(state: State, message: MessageRecord, seesContent: boolean): APIMessage {
   const channel = state.channel(message.channelId);
   const isOpen = seesContent || isReadable(state, channel, message);
@@ -51,7 +51,7 @@ export function toMessage(state: State, message: MessageRecord, seesContent: boo
   };
 }
 
-/** The extra fields that only the gateway's message events have. */
+/** The extra fields of the gateway's message events. */
 export function gatewayFields(state: State, message: MessageRecord): object {
   const channel = state.channel(message.channelId);
   if (channel.guildId === null) return { channel_type: channel.type };
@@ -106,7 +106,7 @@ function referenceOf(state: State, message: MessageRecord, seesContent: boolean)
       message_id: message.replyTo,
       channel_id: channelId,
     },
-    // Null says that it was deleted. One level only, as Discord does.
+    // Null: deleted. One level only, as at Discord.
     referenced_message:
       answered === undefined ? null : toMessage(state, { ...answered, replyTo: null }, seesContent),
   };

@@ -1,4 +1,4 @@
-/** What happens to messages, whoever does it: each function changes the state and tells the gateway. */
+/** Changes of messages by anybody: each function changes the state and sends the gateway's events. */
 import { ChannelType, GatewayIntentBits, MessageType, type APIEmbed } from "discord.js";
 
 import { gatewayFields, toEmoji, toMessage } from "./message-payload.ts";
@@ -24,7 +24,7 @@ export interface Draft {
   readonly interactionId?: string | null;
 }
 
-/** Adds a message and sends MESSAGE_CREATE. An ephemeral one is in no history and in no event. */
+/** Adds a message and sends MESSAGE_CREATE. An ephemeral one is in no history and no event. */
 export function postMessage(state: State, draft: Draft): MessageRecord {
   const channel = state.channel(draft.channelId);
   const replyTo = draft.replyTo ?? null;
@@ -71,7 +71,7 @@ export function editMessage(state: State, message: MessageRecord, change: Change
   if (change.components !== undefined) message.components = change.components;
   if (change.files !== undefined) message.files = [...message.files, ...change.files];
   if (change.allowedMentions !== undefined) message.allowedMentions = change.allowedMentions;
-  // The first answer to a deferred command is no edit: nobody could read anything before.
+  // The first answer to a deferred command is no edit, since there was no text before.
   if (!message.isLoading) message.editedAt = new Date().toISOString();
   message.isLoading = false;
   if (!message.isEphemeral) emitMessage(state, "MESSAGE_UPDATE", message);
@@ -83,13 +83,13 @@ export function emitMessage(
   message: MessageRecord,
 ): void {
   const extra = gatewayFields(state, message);
-  // Rendered now and for both kinds of readers: what happens later to the message must not show in this event.
+  // Rendered now for both kinds of readers: later changes of the message must not show in this event.
   const open = { ...toMessage(state, message, true), ...extra };
   const closed = { ...toMessage(state, message, false), ...extra };
   emitIn(state, state.channel(message.channelId), t, (seesContent) => (seesContent ? open : closed));
 }
 
-/** An update that has only these fields beside the ids, as some of the real ones. */
+/** An update with only these fields besides the ids, as the real service sends at times. */
 export function emitPartialUpdate(state: State, message: MessageRecord, fields: object): void {
   const channel = state.channel(message.channelId);
   const data = { id: message.id, channel_id: channel.id, ...guildIdOf(channel), ...fields };
@@ -147,7 +147,7 @@ export function setReaction(
   state.emit({ t: isOn ? "MESSAGE_REACTION_ADD" : "MESSAGE_REACTION_REMOVE", intent, data: () => data });
 }
 
-/** Somebody who may takes back everybody's reactions with one emoji, or all. */
+/** A moderator removes everybody's reactions with one emoji, or all. */
 export function clearReactions(state: State, message: MessageRecord, emoji?: string): void {
   const channel = state.channel(message.channelId);
   if (emoji === undefined) message.reactions.clear();
@@ -163,7 +163,7 @@ export function clearReactions(state: State, message: MessageRecord, emoji?: str
   state.emit({ t, intent: GatewayIntentBits.GuildMessageReactions, data: () => data });
 }
 
-/** Archives a thread or opens it again. A message in an archived thread opens it, too. */
+/** Archives a thread or reopens it. A message in an archived thread reopens it, too. */
 export function setArchived(state: State, channel: ChannelRecord, isArchived: boolean): void {
   if (channel.thread === null) throw new Error(`${channel.name} is no thread.`);
   channel.thread.isArchived = isArchived;
@@ -181,7 +181,7 @@ function guildIdOf(channel: ChannelRecord): { guild_id?: string } {
   return channel.guildId === null ? {} : { guild_id: channel.guildId };
 }
 
-/** Sends a message event to who may see the channel. */
+/** Sends a message event to those who can see the channel. */
 function emitIn(
   state: State,
   channel: ChannelRecord,

@@ -4,7 +4,7 @@ import { connectionUrl } from "../weir.ts";
 import type { DiscordWeirOptions } from "./discord-weir.ts";
 import { type DiscordServer, startDiscordServer } from "./server.ts";
 
-/** A Discord where Ann may write in the channel `general` of a server, and what daemons on it share. */
+/** A Discord with Ann in the channel `general` of a server, and the common options of daemons on it. */
 export interface Mill extends AsyncDisposable {
   readonly discord: DiscordServer;
   readonly model: ModelServer;
@@ -12,9 +12,8 @@ export interface Mill extends AsyncDisposable {
   readonly guild: string;
   readonly general: string;
   readonly ann: string;
-  /** Of the bot. */
   readonly mention: string;
-  /** What a daemon is started with. */
+  /** The options to start a daemon. */
   readonly options: Pick<DiscordWeirOptions, "databaseUrl" | "modelUrl" | "discord">;
 }
 

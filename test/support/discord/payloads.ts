@@ -140,12 +140,12 @@ export function toGuild(guild: GuildRecord): object {
   };
 }
 
-/** Whether the message content intent is allowed is a flag of the application. */
+/** The application's flags, with the permission for the message content intent. */
 export function applicationFlags(state: State): number {
   return state.options.allowsMessageContent ? ApplicationFlags.GatewayMessageContentLimited : 0;
 }
 
-/** What GUILD_CREATE carries. Without the members intent, that is the bot as the only member. */
+/** The data of GUILD_CREATE. Without the members intent, the bot is the only member. */
 export function toGuildCreate(state: State, guild: GuildRecord): object {
   const channels = state.guildChannels(guild.id);
   const self = guild.members.get(state.bot.id);

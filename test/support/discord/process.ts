@@ -1,6 +1,6 @@
 /**
- * The Discord server as a process of its own: its options come as JSON in the first argument, its first line of output
- * is its URL, and it ends when its input ends.
+ * The Discord server in its own process: its options are JSON in the first argument, its first line of output is its
+ * URL, and it ends when its input ends.
  *
  *     await using child = await startChildScript("discord/process.ts", JSON.stringify({ token }));
  *     const discord = driveDiscord(child.firstLine, token);

@@ -1,4 +1,4 @@
-/** What the server's world consists of, before it is rendered in Discord's words. */
+/** The server's data, before it is rendered in Discord's form. */
 import type {
   APIActionRowComponent,
   APIApplicationCommand,
@@ -26,7 +26,7 @@ export interface RoleRecord {
   readonly id: string;
   readonly name: string;
   readonly permissions: bigint;
-  /** The bot that Discord made the role for. */
+  /** The bot that owns the role. */
   readonly botId: string | null;
 }
 
@@ -40,7 +40,7 @@ export interface GuildRecord {
   readonly emojis: Map<string, string>;
 }
 
-/** What the bot may do in a channel: everything, all but read what was said before, only read, or not even see it. */
+/** The bot's access to a channel: everything; all but earlier messages; all but embeds; only reading; not even seeing it. */
 export type Access = "all" | "no_history" | "no_embeds" | "read" | "none";
 
 export interface ThreadRecord {
@@ -55,33 +55,33 @@ export interface ChannelRecord {
   name: string;
   /** Null for a DM. */
   readonly guildId: string | null;
-  /** The channel that a thread belongs to. */
+  /** A thread's channel. */
   readonly parentId: string | null;
-  /** The person whom a DM is with. */
+  /** The person of a DM. */
   readonly recipientId: string | null;
   readonly thread: ThreadRecord | null;
   access: Access;
-  /** Ids of the messages that are still there, oldest first. */
+  /** Ids of the existing messages, oldest first. */
   readonly messageIds: string[];
 }
 
-/** A file as the CDN part serves it. */
+/** A file of the CDN. */
 export interface FileRecord {
   readonly id: string;
   readonly name: string;
   readonly contentType: string;
   readonly url: string;
-  /** The size that the message's payload claims. */
+  /** The size in the message's payload. */
   readonly size: number;
   readonly body: Uint8Array;
   /** Time until the first byte, ms. */
   readonly delayMs: number;
   readonly isMissing: boolean;
-  /** Sends this many bytes and then nothing more. Null: all. */
+  /** Sends this many bytes, then stalls. Null: all. */
   readonly stallsAfter: number | null;
 }
 
-/** Whom a message may ping. Null: everyone whom its text mentions. */
+/** The people whom a message may ping. Null: everyone whom its text mentions. */
 export interface AllowedMentions {
   readonly parse?: readonly string[] | undefined;
   readonly users?: readonly string[] | undefined;
@@ -89,7 +89,7 @@ export interface AllowedMentions {
   readonly replied_user?: boolean | undefined;
 }
 
-/** Buttons below a message, with what each carries. */
+/** Buttons below a message, with their payloads. */
 export type ActionRow = APIActionRowComponent<APIButtonComponentWithCustomId>;
 
 export interface MessageRecord {
@@ -108,7 +108,7 @@ export interface MessageRecord {
   components: readonly ActionRow[];
   files: readonly FileRecord[];
   allowedMentions: AllowedMentions | null;
-  /** A deferred answer of a command that has no text yet. */
+  /** A deferred answer of a command, without a text yet. */
   isLoading: boolean;
   threadId: string | null;
   /** User ids by emoji, as `👍` or `name:id`. */
@@ -128,14 +128,14 @@ export interface InteractionRecord {
   readonly commandName: string;
   /** `performance.now()`. */
   readonly createdAt: number;
-  /** Callback's type once it was acknowledged. */
+  /** The type of the acknowledging callback. */
   acknowledgedBy: number | null;
   originalId: string | null;
   /** All answers, the original first. Ephemeral ones are only here, and in `State.messages`. */
   readonly messageIds: string[];
 }
 
-/** What happened, for whoever listens at the gateway. */
+/** An event for the gateway's listeners. */
 export interface WorldEvent {
   readonly t: string;
   /** The intent bit that a session needs; 0: none. */

@@ -13,7 +13,7 @@ interface Scene extends AsyncDisposable {
   readonly channelId: string;
   readonly place: SendableChannels;
   readonly ada: string;
-  /** How often the client tried to send a message. */
+  /** Number of the client's attempts to send a message. */
   attempts(): number;
   fault(fault: Fault, times?: number): void;
 }

@@ -1,6 +1,6 @@
 /**
- * A small Discord on loopback for tests: gateway, REST v10 and attachments, with a world that tests drive, a script
- * of faults and a journal of everything that went over the wire. Real clients talk to it.
+ * A small Discord on loopback for tests: gateway, REST v10 and attachments, with a world that tests drive, scripted
+ * faults and a journal of all traffic. Real clients connect to it.
  *
  *     await using server = await startDiscordServer({ heartbeatIntervalMs: 200 });
  *     const guild = server.world.addGuild();
@@ -27,7 +27,7 @@ import { RestApi } from "./rest/rest-api.ts";
 import { State, type DiscordOptions } from "./state.ts";
 import { World } from "./world.ts";
 
-/** The route on which messages are sent and listed. */
+/** The route that sends and lists messages. */
 export const ROUTE_MESSAGES = "/channels/:channel/messages";
 export const ROUTE_MESSAGE = "/channels/:channel/messages/:message";
 
@@ -40,7 +40,7 @@ export interface VisibleMessage {
   readonly text: string;
   readonly replyTo: string | null;
   readonly isEdited: boolean;
-  /** A deferred answer of a command, without a text so far. */
+  /** A deferred answer of a command, without a text yet. */
   readonly isLoading: boolean;
   readonly files: readonly string[];
   /** User ids by emoji. */
@@ -68,7 +68,7 @@ export class DiscordServer implements AsyncDisposable {
     this.gateway.listen(this.#http);
   }
 
-  /** Listens; after an outage on the port that it had. */
+  /** Listens; after an outage on the same port. */
   async listen(): Promise<void> {
     this.#http.listen(this.#port, "127.0.0.1");
     await once(this.#http, "listening");
@@ -78,7 +78,7 @@ export class DiscordServer implements AsyncDisposable {
     this.#state.origin = `http://127.0.0.1:${address.port}`;
   }
 
-  /** Until it listens again every connection is refused. Sessions and everything that was said stay. */
+  /** Refuses every connection until it listens again. Sessions and messages stay. */
   async outage(): Promise<void> {
     const closed = once(this.#http, "close");
     this.#http.close();
@@ -87,7 +87,7 @@ export class DiscordServer implements AsyncDisposable {
     await closed;
   }
 
-  /** `http://127.0.0.1:PORT`: also the CDN's. */
+  /** `http://127.0.0.1:PORT`, also for the CDN. */
   get url(): string {
     return this.#state.origin;
   }
@@ -97,12 +97,12 @@ export class DiscordServer implements AsyncDisposable {
     return `${this.url}/api`;
   }
 
-  /** The only token that is right. */
+  /** The only valid token. */
   get token(): string {
     return this.#state.options.token;
   }
 
-  /** The channel's messages as everybody there sees them, oldest first; ephemeral answers are not among them. */
+  /** The channel's messages as everybody there sees them, oldest first, without ephemeral answers. */
   messages(channelId: string): VisibleMessage[] {
     return this.#state.history(this.#state.channel(channelId)).map((message) => ({
       id: message.id,
@@ -124,7 +124,7 @@ export class DiscordServer implements AsyncDisposable {
       .map((message) => message.text);
   }
 
-  /** Whom a message pinged. */
+  /** The people whom a message pinged. */
   pings(messageId: string): Pings {
     return pingsOf(this.#state, this.#state.message(messageId));
   }
@@ -147,7 +147,7 @@ export class DiscordServer implements AsyncDisposable {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    // A client that goes away while we write is part of the tests, never a failure of the server.
+    // A client that disconnects while we write is part of the tests, never a failure of the server.
     response.on("error", () => undefined);
     this.#route(request, response).catch((error: unknown) => {
       if (request.destroyed && !request.complete) return;

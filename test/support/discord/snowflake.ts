@@ -3,7 +3,7 @@ const DISCORD_EPOCH_MS = 1_420_070_400_000;
 /** The lower bits of an id: worker, process and counter. */
 const COUNTER_BITS = 22n;
 
-/** Makes ids as Discord does: ordered by time, never twice the same, and each greater than the one before. */
+/** Makes ids like Discord's: unique and ascending. */
 export class Snowflakes {
   #last = 0n;
 
@@ -13,7 +13,7 @@ export class Snowflakes {
     return String(this.#last);
   }
 
-  /** The next id that Discord's formula gives to this one of so many shards. */
+  /** The next id that Discord's formula assigns to this shard. */
   nextOf(shard: number, shards: number): string {
     this.next();
     const behind = (this.#last >> COUNTER_BITS) % BigInt(shards);
@@ -23,7 +23,7 @@ export class Snowflakes {
   }
 }
 
-/** Negative where `a` is older than `b`. */
+/** Negative if `a` is older than `b`. */
 export function compareIds(a: string, b: string): number {
   const difference = BigInt(a) - BigInt(b);
   if (difference === 0n) return 0;

@@ -10,24 +10,24 @@ import type {
   WorldEvent,
 } from "./records.ts";
 
-/** How the server behaves; times in ms. */
+/** The server's behaviour; times in ms. */
 export interface DiscordOptions {
   readonly port?: number;
   readonly token?: string;
   readonly botName?: string;
-  /** Interval that HELLO asks for. */
+  /** The heartbeat interval in HELLO. */
   readonly heartbeatIntervalMs?: number;
-  /** Whether the developer portal allows the message content intent; else 4014 for whoever asks for it. */
+  /** Whether the application has the message content intent; otherwise requesting it is 4014. */
   readonly allowsMessageContent?: boolean;
-  /** Dispatches that a session keeps for a replay; who missed more is told op 9 with d=false. */
+  /** Dispatches that a session keeps for a replay; a client that missed more gets op 9 with d=false. */
   readonly replayLimit?: number;
-  /** Where READY says that the session is to be resumed; null: here. */
+  /** The resume address in READY; null: this server's. */
   readonly resumeUrl?: string | null;
   readonly nonceLifeMs?: number;
-  /** Time within which an interaction has to be acknowledged. */
+  /** Time within which an interaction must be acknowledged. */
   readonly interactionAckMs?: number;
   readonly interactionTokenMs?: number;
-  /** How many shards are recommended to the bot, and how many may log in together. */
+  /** The recommended number of shards, and how many may log in together. */
   readonly shards?: number;
   readonly maxConcurrency?: number;
 }
@@ -49,7 +49,7 @@ const DEFAULTS = {
   maxConcurrency: 1,
 } satisfies Required<DiscordOptions>;
 
-/** Everything that exists. Events go to whoever set `emit`. */
+/** The whole state. Events go to the function in `emit`. */
 export class State {
   readonly ids = new Snowflakes();
   readonly users = new Map<string, UserRecord>();
@@ -63,7 +63,7 @@ export class State {
   /** Message ids by channel and nonce. */
   readonly nonces = new Map<string, { readonly messageId: string; readonly at: number }>();
   readonly options: Required<DiscordOptions>;
-  /** The bot's user; its id is the application's as well. */
+  /** The bot's user; its id is also the application's. */
   readonly bot: UserRecord;
   /** `http://127.0.0.1:PORT`, once the server listens. */
   origin = "";
@@ -91,7 +91,7 @@ export class State {
     return found(this.messages.get(id), "message", id);
   }
 
-  /** The channel's messages that are still there, oldest first. */
+  /** The channel's existing messages, oldest first. */
   history(channel: ChannelRecord): MessageRecord[] {
     return channel.messageIds.toSorted(compareIds).map((id) => this.message(id));
   }

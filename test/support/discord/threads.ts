@@ -5,8 +5,8 @@ import type { ChannelRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
 /**
- * Opens a public thread. From a message it has that message's id and begins with a starter message without a text;
- * else the parent channel gets a message that tells of it. Both as Discord does.
+ * Opens a public thread. From a message, it has that message's id and begins with a starter message without a text;
+ * otherwise the parent channel gets a message that announces it. Both as at Discord.
  */
 export function createThread(
   state: State,
@@ -45,7 +45,7 @@ export function createThread(
   return thread;
 }
 
-/** The DM with a person; it is opened once and then stays. */
+/** The DM with a person, opened once. */
 export function dmWith(state: State, userId: string): ChannelRecord {
   const known = [...state.channels.values()].find((channel) => channel.recipientId === userId);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The driver: makes places and people, and lets people act. All ids are snowflakes as strings. */
+/** Drives the test: makes places and people, and lets people act. All ids are snowflakes as strings. */
 import { ChannelType, EmbedType, GatewayIntentBits, PermissionFlagsBits, type APIEmbed } from "discord.js";
 
 import { storeFile, type FileDraft } from "./files.ts";
@@ -27,17 +27,15 @@ import { createThread, dmWith } from "./threads.ts";
 
 export interface SayOptions {
   readonly replyTo?: string;
-  /** Whether a reply pings whom it answers, as it does unless one turns it off. Default: true. */
+  /** Whether a reply pings its addressee, as it does by default. */
   readonly ping?: boolean;
   readonly files?: readonly FileDraft[];
   readonly embeds?: readonly APIEmbed[];
 }
 
-/** A command that somebody called. */
 export interface CommandCall {
-  /** The interaction's id. */
   readonly id: string;
-  /** What was answered so far, the first answer first. */
+  /** The answers so far, the first one first. */
   responses(): CommandAnswer[];
 }
 
@@ -59,7 +57,7 @@ export class World {
     this.#state = state;
   }
 
-  /** The bot's user id, which is its application's, too. */
+  /** The bot's user id, which is also its application's. */
   get botId(): string {
     return this.#state.bot.id;
   }
@@ -71,7 +69,7 @@ export class World {
     return id;
   }
 
-  /** A server with the bot in it, told to whoever is connected. @param guild shard: the one that tells of it, where there are `of` */
+  /** Adds a server with the bot in it, and notifies connected clients. @param guild shard: the one that reports it, of `of` */
   addGuild(guild: { name: string; shard?: number; of?: number } = { name: "guild" }): string {
     const { shard = 0, of = 1 } = guild;
     const id = this.#state.ids.nextOf(shard, of);
@@ -87,14 +85,14 @@ export class World {
     return id;
   }
 
-  /** The bot is thrown out, or with `isOutage` the server can't be reached for now. */
+  /** The bot is removed, or with `isOutage` the server is unavailable for now. */
   removeGuild(guildId: string, options: { isOutage?: boolean } = {}): void {
     const { isOutage = false } = options;
     if (!isOutage) this.#state.guilds.delete(guildId);
     this.#emitGuilds("GUILD_DELETE", { id: guildId, ...(isOutage ? { unavailable: true } : {}) });
   }
 
-  /** An emoji of a guild's own. @returns its id */
+  /** Adds an emoji of a guild's own. @returns its id */
   addEmoji(guildId: string, name: string): string {
     const id = this.#state.ids.next();
     this.#state.guild(guildId).emojis.set(name, id);
@@ -124,7 +122,7 @@ export class World {
     this.#emitGuilds(channel.thread ? "THREAD_UPDATE" : "CHANNEL_UPDATE", toChannel(this.#state, channel));
   }
 
-  /** Removes a channel or a thread, its messages with it. @param isTold false: the event that tells of it is lost */
+  /** Removes a channel or a thread with its messages. @param isTold false: its event is lost */
   removeChannel(channelId: string, isTold = true): void {
     const channel = this.#state.channel(channelId);
     for (const id of channel.messageIds) this.#state.messages.delete(id);
@@ -133,14 +131,14 @@ export class World {
       this.#emitGuilds(channel.thread ? "THREAD_DELETE" : "CHANNEL_DELETE", toChannel(this.#state, channel));
   }
 
-  /** The bot may not see it any more, and is told so as if it were deleted: it is still there. */
+  /** Hides it from the bot, whose client is notified of a deletion although it still exists. */
   hideChannel(channelId: string): void {
     const channel = this.#state.channel(channelId);
     channel.access = "none";
     this.#emitGuilds("CHANNEL_DELETE", toChannel(this.#state, channel));
   }
 
-  /** @param options isBots: the role that Discord makes for the bot */
+  /** @param options isBots: the bot's own role */
   addRole(guildId: string, name: string, options: { isBots?: boolean } = {}): string {
     const id = this.#state.ids.next();
     const botId = options.isBots === true ? this.botId : null;
@@ -150,7 +148,7 @@ export class World {
     return id;
   }
 
-  /** Who speaks in a guild is its member without this; here are a nick and roles. */
+  /** A guild's speakers are members already; this sets a nick and roles. */
   setMember(
     guildId: string,
     userId: string,
@@ -163,7 +161,10 @@ export class World {
     this.#state.emit({ t: "GUILD_MEMBER_UPDATE", intent: GatewayIntentBits.GuildMembers, data: () => data });
   }
 
-  /** What the bot may do there from now on. `none`: 50001, and no events; `read`: 50013 for whoever sends; `no_history`: empty pages, and 160002 for a reply. */
+  /**
+   * Sets the bot's access. `none`: 50001, and no events; `read`: 50013 for a post; `no_history`: empty pages, and
+   * 160002 for a reply.
+   */
   setAccess(channelId: string, access: Access): void {
     const channel = this.#state.channel(channelId);
     channel.access = access;
@@ -199,7 +200,7 @@ export class World {
     editMessage(this.#state, this.#state.message(messageId), { content: text });
   }
 
-  /** An edit whose event has only the text and the time of the edit, without author and all else. */
+  /** An edit whose event has only the text and the time, without the author and all else. */
   editPartially(messageId: string, text: string): void {
     const message = this.#state.message(messageId);
     message.content = text;
@@ -207,7 +208,7 @@ export class World {
     emitPartialUpdate(this.#state, message, { content: text, edited_timestamp: message.editedAt });
   }
 
-  /** What happens seconds after a link was posted: embeds come, the text stays and nothing was edited. */
+  /** Seconds after a link was posted: embeds arrive, the text stays, and nothing was edited. */
   unfurl(messageId: string, options: { isPartial?: boolean } = {}): void {
     const message = this.#state.message(messageId);
     message.embeds = [{ type: EmbedType.Rich, title: "A page", description: "What the link leads to" }];
@@ -232,7 +233,7 @@ export class World {
     setReaction(this.#state, this.#state.message(messageId), userId, emoji, false);
   }
 
-  /** A moderator takes back everybody's reactions with an emoji, or all. */
+  /** A moderator removes everybody's reactions with an emoji, or all. */
   clearReactions(messageId: string, emoji?: string): void {
     clearReactions(this.#state, this.#state.message(messageId), emoji);
   }
@@ -258,8 +259,8 @@ export class World {
   }
 
   /**
-   * Somebody calls a chat-input command.
-   * @throws Error if the bot did not register it: nobody could call it
+   * A person calls a chat-input command.
+   * @throws Error if the bot did not register it, so that nobody could call it
    */
   command(userId: string, channelId: string, name: string, options: CommandOptions = {}): CommandCall {
     const channel = this.#state.channel(channelId);
@@ -269,8 +270,8 @@ export class World {
   }
 
   /**
-   * Somebody presses a button of a message, by its label.
-   * @param customId of a button that the message has no more
+   * A person presses a button of a message, by its label.
+   * @param customId of a former button of the message
    * @throws Error if it has no such button
    */
   press(userId: string, messageId: string, label: string, customId?: string): CommandCall {
@@ -298,7 +299,7 @@ export class World {
     return new Map(rows.flatMap((row) => row.components.map((one) => [one.label ?? "", one.custom_id])));
   }
 
-  /** What was answered to an interaction so far. */
+  /** The answers to an interaction so far. */
   responses(interactionId: string): CommandAnswer[] {
     return answersTo(this.#state, interactionId);
   }

@@ -1,4 +1,5 @@
-// An MCP server that misbehaves, written by hand. Arguments: what it does wrong; a FILE to which each start and each call adds a line.
+// A misbehaving MCP server, written by hand. Arguments: its misbehaviour; a FILE to which each start and each call adds
+// a line.
 import { appendFileSync, readFileSync } from "node:fs";
 import { argv, stderr, stdin, stdout } from "node:process";
 import { createInterface } from "node:readline";
@@ -11,7 +12,7 @@ const starts = (): number => {
       .split("\n")
       .filter((line) => line === "start").length;
   } catch {
-    // Nothing was noted so far.
+    // No line yet.
     return 0;
   }
 };
@@ -102,7 +103,7 @@ function answer({ id, method, params }: Message): void {
     const before = { tools: [named("old")] };
     isChanged = true;
     send({ method: "notifications/tools/list_changed" });
-    // Long enough for the client to come back to what it was told.
+    // Long enough for the client to handle the notification.
     setTimeout(() => send({ id, result: before }), 200);
   } else if (method === "tools/list") send({ id, result: { tools: tools() } });
   else if (method === "tools/call") call(id, params?.name ?? "");
@@ -149,7 +150,7 @@ function call(id: number | undefined, name: string): void {
 }
 
 createInterface({ input: stdin }).on("line", (line) => answer(JSON.parse(line)));
-// It does not end by itself: only the end of its input, or a signal, ends it.
+// It does not end by itself: only by the end of its input, or a signal.
 const alive = setInterval(() => undefined, 1 << 30);
 stdin.on("end", () => {
   note("end of input");

@@ -1,5 +1,5 @@
-// A well-behaved MCP server, made with the SDK, over its standard input and output.
-// Arguments: FILE, to which each call adds a line of JSON; FILE.pid has the id of each process.
+// A well-behaved MCP server, made with the SDK, over its standard input and output. Arguments: FILE, to which each call
+// adds a line of JSON; FILE.pid has the id of each process.
 import { appendFileSync } from "node:fs";
 import { argv, env, pid, stderr } from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";

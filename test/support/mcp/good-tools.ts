@@ -3,12 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 
 export interface GoodParts {
-  /** Told of each call. */
+  /** Called with each call. */
   readonly note: (line: Record<string, unknown>) => unknown;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The tools of the well-behaved server. */
 export function addTools(server: McpServer, { note, env }: GoodParts): void {
   const key = (meta: unknown): unknown => z.looseObject({}).catch({}).parse(meta)["weir/idempotencyKey"];
   server.registerTool(

@@ -9,11 +9,10 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
   /** Calls, as the tools noted them. */
   readonly calls: Record<string, unknown>[];
-  /** Headers of each request. */
   readonly headers: IncomingMessage["headers"][];
   /** Answers instead of the server. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | null;
-  /** Forgets all sessions, as a server does that is started again. */
+  /** Forgets all sessions, like a restarted server. */
   forget(): void;
 }
 

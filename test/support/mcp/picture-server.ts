@@ -1,5 +1,5 @@
-// An MCP server of pictures, made with the SDK, over its standard input and output.
-// Arguments: FILE, to which each call adds a line.
+// An MCP server of pictures, made with the SDK, over its standard input and output. Arguments: FILE, to which each call
+// adds a line.
 import { appendFileSync } from "node:fs";
 import { argv } from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";

@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates, TLSSocket } from "node:tls
 import type { Duplex } from "node:stream";
 import { startListening } from "../listening.ts";
 
-/** Of made-up names, and of Discord's and Slack's: the tests' own, and trusted by nobody else. */
+/** For made-up names, and Discord's and Slack's: only the tests use and trust it. */
 const CERT = `-----BEGIN CERTIFICATE-----
 MIIB2jCCAYCgAwIBAgIUKe3vAeQ+8u3Szu4vTqyjgPiZykIwCgYIKoZIzj0EAwIw
 FzEVMBMGA1UEAwwMcHJveGllZC50ZXN0MCAXDTI2MTEyNzIwNDUyMFoYDzIxMjYx
@@ -27,7 +27,7 @@ export interface HttpProxy extends AsyncDisposable {
   readonly port: number;
   /** With a name and a password. */
   readonly url: string;
-  /** Each request, as `CONNECT host:port` or `GET http://host/path`. */
+  /** Each request: `CONNECT host:port` or `GET http://host/path`. */
   readonly asked: string[];
   /** The `Proxy-Authorization` of each. */
   readonly logins: (string | undefined)[];
@@ -36,9 +36,9 @@ export interface HttpProxy extends AsyncDisposable {
 export const PASSWORD = "pa55-word-of-the-proxy";
 
 /**
- * A proxy on loopback. Behind it every name is one server on loopback, over TLS for a CONNECT.
- * @param refuse takes a request that is not passed on
- * @param refused which CONNECTs are not; default: all, where there is a `refuse`
+ * A proxy on loopback. All names behind it are one server on loopback, over TLS for a CONNECT.
+ * @param refuse handles a request that is not passed on
+ * @param refused which CONNECTs are not passed on; default: all, if there is a `refuse`
  */
 export async function startHttpProxy(
   target: number,
@@ -87,12 +87,11 @@ export async function startHttpProxy(
   };
 }
 
-/** Makes this process trust the proxy's certificate. */
 export function trustProxy(): void {
   setDefaultCACertificates([...getCACertificates(), CERT]);
 }
 
-/** An answer of a proxy, which then closes the connection. */
+/** A proxy's answer, after which it closes the connection. */
 export const answering =
   (text: string) =>
   (socket: Duplex): void =>
@@ -101,7 +100,7 @@ export const answering =
 /** The proxy closes the connection without an answer. */
 export const closing = (socket: Duplex): void => void socket.destroy();
 
-/** Lets what is under way get on, by real turns of the event loop and none of a clock. */
+/** Lets pending work progress, by real turns of the event loop without a clock. */
 export async function someTurns(count = 200): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { JsonObject } from "./model.ts";
 
-/** The answer is `ok: false` with this code. */
+/** An answer with `ok: false` and this code. */
 export class ApiError extends Error {
   readonly code: string;
   readonly fields: JsonObject;
@@ -17,7 +17,7 @@ export class ApiError extends Error {
 
 const anyObject = z.record(z.string(), z.unknown());
 
-/** The arguments of one call, which came as JSON or as a form: there, numbers, flags and objects are texts. */
+/** The arguments of one call, from JSON or a form, where numbers, flags and objects are texts. */
 export class Arguments {
   readonly fields: JsonObject;
 

@@ -42,7 +42,7 @@ const blocks = z
   )
   .max(50);
 
-/** The buttons among blocks: what each carries, by its label. */
+/** The buttons among blocks: each one's payload, by its label. */
 export function buttonsOf(
   value: unknown,
 ): ReadonlyMap<string, { readonly id: string; readonly value: string }> {
@@ -57,7 +57,7 @@ export function buttonsOf(
   );
 }
 
-/** What Slack says of blocks; null: it takes them. */
+/** Slack's refusal of blocks; null: it accepts them. */
 export function refusalOfBlocks(value: unknown): "invalid_blocks" | "msg_blocks_too_long" | null {
   if (value === undefined) return null;
   if (!blocks.safeParse(value).success) return "invalid_blocks";

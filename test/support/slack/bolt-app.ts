@@ -4,7 +4,7 @@ import type { SlackServer } from "./server.ts";
 
 type WebClientOptions = NonNullable<NonNullable<ConstructorParameters<typeof App>[0]>["clientOptions"]>;
 
-/** What the app was told, as a listener sees it. */
+/** An event as the app's listener sees it. */
 export interface HeardEvent {
   readonly event: types.SlackEvent;
   readonly eventId: string;
@@ -18,19 +18,19 @@ export interface BoltOptions {
   /** For `apps.connections.open`. Default: no retry. */
   readonly connectionOptions?: WebClientOptions;
   readonly autoReconnect?: boolean;
-  /** Also how long the client waits before it reconnects. */
+  /** Also the client's wait before it reconnects. */
   readonly clientPingTimeoutMs?: number;
   readonly serverPingTimeoutMs?: number;
-  /** HTTP mode: answers only when the listeners are done. */
+  /** HTTP mode: answers only when the listeners have finished. */
   readonly processBeforeResponse?: boolean;
 }
 
-/** The real Bolt on a Slack server, with what it heard. */
+/** The real Bolt on a Slack server, with its received events. */
 export interface BoltApp<Receiver> extends AsyncDisposable {
   readonly app: App;
   readonly receiver: Receiver;
   readonly heard: readonly HeardEvent[];
-  /** Log lines, as `warn: …`. */
+  /** Log lines, such as `warn: …`. */
   readonly log: readonly string[];
 }
 

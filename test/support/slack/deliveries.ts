@@ -6,7 +6,7 @@ import type { JsonObject } from "./model.ts";
 
 export type ParcelType = "events_api" | "slash_commands" | "interactive";
 
-/** One attempt to bring the app something. */
+/** One attempt at a delivery to the app. */
 export interface Parcel {
   readonly envelopeId: string;
   readonly type: ParcelType;
@@ -27,10 +27,10 @@ export interface Carrier {
   carry(parcel: Parcel): Promise<Outcome>;
 }
 
-/** In which order held events go out: an own function gets them oldest first. */
+/** The order in which held events are sent: a function gets them oldest first. */
 export type ReleaseOrder = "in_order" | "reversed" | ((payloads: JsonObject[]) => JsonObject[]);
 
-/** Brings events to the app, again while they are not acknowledged, and disturbs that where a test asks for it. */
+/** Delivers events to the app, repeatedly until acknowledged, with the disturbances that a test requests. */
 export class EventDeliveries {
   readonly #carrier: Carrier;
   readonly #journal: Journal;
@@ -42,7 +42,7 @@ export class EventDeliveries {
   #drops = 0;
   readonly #delaysMs: number[] = [];
 
-  /** @param retryDelaysMs how long before each further attempt; its length is their number */
+  /** @param retryDelaysMs the delay before each further attempt; its length is their number */
   constructor(carrier: Carrier, journal: Journal, retryDelaysMs: readonly number[], stopping: AbortSignal) {
     this.#carrier = carrier;
     this.#journal = journal;
@@ -50,7 +50,7 @@ export class EventDeliveries {
     this.#stopping = stopping;
   }
 
-  /** Keeps back all events from now on, until `release`. */
+  /** Holds back all events from now on, until `release`. */
   hold(): void {
     this.#held ??= [];
   }
@@ -63,17 +63,17 @@ export class EventDeliveries {
     for (const payload of payloads) this.#start(payload);
   }
 
-  /** Each of the next events goes out twice, as the very same envelope. */
+  /** Sends each of the next events twice, as the same envelope. */
   duplicateNext(count = 1): void {
     this.#duplicates += count;
   }
 
-  /** The next events never arrive; what happened is in the history only. */
+  /** Drops the next events, which are then only in the history. */
   dropNext(count = 1): void {
     this.#drops += count;
   }
 
-  /** The next events go out late, one for each delay. */
+  /** Delays the next events, each by one of these delays. */
   delayNext(...delaysMs: readonly number[]): void {
     this.#delaysMs.push(...delaysMs);
   }
@@ -83,7 +83,7 @@ export class EventDeliveries {
     else this.#held.push(payload);
   }
 
-  /** Sends an event that was sent before, with the same event_id. */
+  /** Sends an earlier event again, with the same event_id. */
   resend(payload: JsonObject): void {
     this.#start(payload);
   }

@@ -11,7 +11,7 @@ export interface DownloadRequest {
   readonly response: ServerResponse;
 }
 
-/** `url_private` and `url_private_download`. Without the token, Slack leads to its sign-in page: a 200 of HTML. */
+/** `url_private` and `url_private_download`. Without the token, Slack returns its sign-in page: a 200 with HTML. */
 export class Downloads {
   readonly #workspace: Workspace;
   readonly #journal: Journal;
@@ -39,7 +39,7 @@ export class Downloads {
     this.#journal.add({ kind: "download", fileId, status });
   }
 
-  /** Returns the status; 0 where the connection was cut in the middle. */
+  /** Returns the status; 0: the connection was cut in the middle. */
   async #serveFile(
     fileId: string,
     authorization: string | undefined,
@@ -58,7 +58,7 @@ export class Downloads {
       response.writeHead(status, { "content-type": "text/html" }).end("<html>Not here.</html>");
       return status;
     }
-    // No content-length: a client that trusts the record's size instead of counting is found out.
+    // No content-length, which exposes a client that trusts the record's size instead of counting.
     response.writeHead(200, { "content-type": file.mimetype });
     const half = Math.ceil(file.content.length / 2);
     response.write(file.content.subarray(0, half));

@@ -2,19 +2,19 @@ import type { EventDeliveries } from "./deliveries.ts";
 import type { JsonObject, SlackChannel, SlackMessage, Workspace } from "./model.ts";
 import { renderChannel, renderMessage } from "./rendering.ts";
 
-/** The subtypes in which somebody says something; a notice that names us is no mention. */
+/** The subtypes of messages that somebody says; a notice that names the bot is no mention. */
 const SPOKEN: ReadonlySet<string> = new Set(["file_share", "thread_broadcast", "bot_message"]);
 
-/** Tells the app of what happens, as Events API callbacks; only of what it subscribed to and is a member of. */
+/** Reports events to the app as Events API callbacks, if it subscribed to them and is a member. */
 export class EventFeed {
   readonly #workspace: Workspace;
   readonly #deliveries: EventDeliveries;
   readonly #subscriptions: ReadonlySet<string> | undefined;
   readonly #origin: string;
-  /** Every callback that was made, oldest first. */
+  /** Every callback, oldest first. */
   readonly sent: JsonObject[] = [];
 
-  /** @param subscriptions as `message.channels`, `app_mention`, `reaction_added`; undefined: all of them */
+  /** @param subscriptions such as `message.channels`, `app_mention`, `reaction_added`; undefined: all */
   constructor(
     workspace: Workspace,
     deliveries: EventDeliveries,
@@ -27,12 +27,12 @@ export class EventFeed {
     this.#origin = origin;
   }
 
-  /** A message as the events show it: to be kept before a change, for `previous_message`. */
+  /** A message in the form of events; keep it before a change, for `previous_message`. */
   render(message: SlackMessage): JsonObject {
     return renderMessage(this.#workspace, message, { origin: this.#origin });
   }
 
-  /** A mention in a channel comes twice: as `message` and, under an event_id of its own, as `app_mention`. */
+  /** A mention in a channel comes twice: as `message` and, under another event_id, as `app_mention`. */
   posted(message: SlackMessage): void {
     const rendered = this.render(message);
     const channel = this.#workspace.channel(message.channel);
@@ -104,7 +104,7 @@ export class EventFeed {
     this.emit(type, { type, channel: channel.id, event_ts: channel.timestamps.next() });
   }
 
-  /** We were removed. */
+  /** The bot was removed. */
   left(channel: SlackChannel, actor: string): void {
     const type = channel.type === "channel" ? "channel_left" : "group_left";
     this.emit(type, { type, channel: channel.id, actor_id: actor, event_ts: channel.timestamps.next() });
@@ -112,7 +112,7 @@ export class EventFeed {
 
   /**
    * Sends any event, if the app subscribed to it. Returns the whole callback.
-   * @param subscription what the app must have subscribed to
+   * @param subscription that the app must have
    */
   emit(subscription: string, event: JsonObject): JsonObject {
     const { teamId, appId, bot } = this.#workspace;

@@ -1,10 +1,10 @@
 import type { JsonObject } from "./model.ts";
 
-/** What goes wrong with a call of the Web API, or with a file's download. `before` and `after`: its commit. */
+/** A fault of a Web API call, or of a file's download. `before` and `after`: its commit. */
 export type Fault =
   | {
       readonly fault: "error";
-      /** As `invalid_auth`, `missing_scope`. */
+      /** Such as `invalid_auth`, `missing_scope`. */
       readonly error: string;
       readonly needed?: string;
       readonly provided?: string;
@@ -15,7 +15,10 @@ export type Fault =
   | { readonly fault: "reset_before" | "reset_after" | "hang_before" | "hang_after" };
 
 export type ScriptedFault = Fault & {
-  /** `chat.postMessage`, `apps.connections.open`, …; `files.download` for a download, `response_url` for a post to one; `*` for whatever comes. */
+  /**
+   * `chat.postMessage`, `apps.connections.open`, …; `files.download` for a download, `response_url` for a post to one;
+   * `*` for any.
+   */
   readonly method: string;
   /** Only calls with this `channel`. */
   readonly channel?: string;
@@ -23,7 +26,7 @@ export type ScriptedFault = Fault & {
   readonly times?: number;
 };
 
-/** What is to go wrong, in the order in which it was asked for. */
+/** The planned faults, in order. */
 export class FaultScript {
   #faults: { readonly fault: ScriptedFault; left: number }[] = [];
 
@@ -35,12 +38,11 @@ export class FaultScript {
     this.#faults = [];
   }
 
-  /** How many are still to come: 0 when the script has been played. */
   get pending(): number {
     return this.#faults.reduce((sum, { left }) => sum + left, 0);
   }
 
-  /** The fault of this call, which thereby is used up once. */
+  /** The fault of this call, which uses it up once. */
   take(method: string, args: JsonObject): Fault | undefined {
     const found = this.#faults.find(
       ({ fault }) =>

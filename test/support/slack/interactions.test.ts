@@ -19,7 +19,7 @@ for (const mode of ["Socket Mode", "HTTP mode"] as const) {
     const command = slack.world.command(ada, channel, "/weir", "the status & more");
     assert.equal((await command.acknowledged).isAcknowledged, true);
     await slack.journal.until("three texts", () => command.posts.length === 3);
-    // The acknowledgement and the posts go separate ways: either may be first.
+    // The acknowledgement and the posts take separate ways, so either may be first.
     assert.deepEqual(command.posts.map(({ text, type }) => `${type}: ${text}`).toSorted(), [
       "ephemeral: done",
       "ephemeral: looking at the status & more",

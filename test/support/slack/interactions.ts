@@ -9,23 +9,23 @@ import type { Fault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { JsonObject, Workspace } from "./model.ts";
 
-/** How the app took a command or a click. `error`: what the person is told instead. */
+/** The app's reaction to a command or a click. `error`: the text for the person instead. */
 export type Acknowledgement =
   | { readonly isAcknowledged: true; readonly body: unknown }
   | { readonly isAcknowledged: false; readonly error: "operation_timeout" | "dispatch_failed" };
 
-/** What the app said through the acknowledgement or the response_url. */
+/** The app's text by the acknowledgement or the response_url. */
 export interface ResponsePost {
   readonly text: string;
   readonly type: "ephemeral" | "in_channel";
   readonly body: JsonObject;
 }
 
-/** A command or click on its way, and what the person sees of it. */
+/** A command or click, and what the person sees of it. */
 export interface Interaction {
   readonly responseUrl: string;
   readonly acknowledged: Promise<Acknowledgement>;
-  /** What the person was shown, oldest first: a text in the acknowledgement counts. */
+  /** The texts that the person was shown, oldest first, also in the acknowledgement. */
   readonly posts: readonly ResponsePost[];
 }
 
@@ -44,7 +44,7 @@ const responseBody = z.looseObject({
   response_type: z.enum(["ephemeral", "in_channel"]).optional(),
 });
 
-/** Slash commands and clicks: never sent twice, acknowledged or lost; and the response URLs that come with them. */
+/** Slash commands and clicks, which are sent once, acknowledged or lost; with their response URLs. */
 export class Interactions {
   readonly #workspace: Workspace;
   readonly #feed: EventFeed;
@@ -61,7 +61,7 @@ export class Interactions {
     this.#origin = origin;
   }
 
-  /** Slack sends no thread with a command: it cannot be used in one. */
+  /** Slack sends no thread with a command, which cannot be used in one. */
   command(user: string, channelId: string, command: string, text: string): Interaction {
     const channel = this.#workspace.channel(channelId);
     return this.#start("slash_commands", "commands", channelId, {
@@ -80,7 +80,7 @@ export class Interactions {
     });
   }
 
-  /** A click on a button of a message of ours. */
+  /** A click on a button of a message of the bot's. */
   click(
     user: string,
     channelId: string,

@@ -10,18 +10,18 @@ export interface CallEntry {
   readonly args: JsonObject;
   readonly token: string | undefined;
   outcome: CallOutcome;
-  /** The error code where it was refused. */
+  /** The error code of a refusal. */
   error: string | undefined;
-  /** Whether it changed the world, or would have if it is a call that changes anything. */
+  /** Whether it changed the world, or would have if calls of its kind change anything. */
   committed: boolean;
 }
 
-/** One attempt to bring the app something. */
+/** One attempt at a delivery to the app. */
 export interface EnvelopeEntry {
   readonly kind: "envelope";
   readonly envelopeId: string;
   readonly type: string;
-  /** Number of the socket, rising; `http`: it went to the request URL; `none`: there was no socket. */
+  /** Number of the socket, ascending; `http`: the request URL; `none`: there was no socket. */
   readonly via: number | "http" | "none";
   readonly retryAttempt: number;
   readonly retryReason: string;
@@ -29,7 +29,7 @@ export interface EnvelopeEntry {
   readonly payload: JsonObject;
 }
 
-/** `accepted`: it came in time and on the socket of its envelope. */
+/** `accepted`: it came in time and on its envelope's socket. */
 export interface AckEntry {
   readonly kind: "ack";
   readonly envelopeId: string;
@@ -44,11 +44,11 @@ export interface SocketEntry {
   readonly kind: "socket";
   readonly socket: number;
   readonly state: "open" | "closed";
-  /** The close code; 1006 where no close frame came. */
+  /** The close code; 1006: no close frame. */
   readonly code: number | undefined;
 }
 
-/** A POST to a response_url. `status`: what it was answered. */
+/** A POST to a response_url. `status`: of the answer. */
 export interface ResponseEntry {
   readonly kind: "response";
   readonly body: JsonObject;
@@ -76,10 +76,10 @@ export type JournalEntry =
   | GivenUpEntry
   | DownloadEntry;
 
-/** What a test looks at may lie in the app: it is looked at as often without a call of the app, ms. */
+/** Interval at which a condition is checked without a call of the app, since it may be about the app's state, ms. */
 const LOOK_MS = 20;
 
-/** Everything that went over the wire, oldest first. */
+/** All traffic, oldest first. */
 export class Journal {
   readonly entries: JournalEntry[] = [];
   readonly #waiting = new Set<() => void>();
@@ -90,7 +90,7 @@ export class Journal {
     return entry;
   }
 
-  /** Makes everybody who waits look again. */
+  /** Makes all waiters check again. */
   changed(): void {
     for (const wake of this.#waiting) wake();
   }
@@ -126,7 +126,7 @@ export class Journal {
   }
 
   /**
-   * Resolves with what the look returns once that is truthy; it looks again at whatever is journaled or posted.
+   * Resolves with the function's result once it is truthy; it is called again after each journaled or posted item.
    * @throws Error if nothing more is journaled
    */
   async until<Found>(

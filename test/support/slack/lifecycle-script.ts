@@ -1,4 +1,4 @@
-/** A process that gets Bolt into a situation, says so, and then says `survived`, if it does. */
+/** A process that brings Bolt into a situation, reports that, and then writes `survived` if it survives. */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { App, SocketModeReceiver } from "@slack/bolt";
@@ -29,7 +29,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     slack.sockets.disconnect("warning");
   },
 
-  /** Bolt asks who it is in its constructor. */
+  /** Bolt requests the bot's identity in its constructor. */
   async wrongToken(slack) {
     const _app = new App({
       token: "xoxb-wrong",
@@ -38,7 +38,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     });
   },
 
-  /** Asked for later, the same refusal is an error of `init`. */
+  /** If requested later, the same refusal is an error of `init`. */
   async deferred(slack) {
     const app = new App({
       token: "xoxb-wrong",

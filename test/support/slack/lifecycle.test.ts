@@ -18,7 +18,7 @@ async function run(situation: string): Promise<{ code: number | null; out: strin
   return { code, out: child.out.join("\n"), stderr: child.stderr };
 }
 
-// What the real client does, which an adapter has to live with: a new version may change it, and then we want to know.
+// Behaviour of the real client that an adapter must handle: these tests notice a change in a new version.
 
 test("invalid_auth at a reconnect ends the process by an unhandled rejection", async () => {
   const { code, out, stderr } = await run("revoked");

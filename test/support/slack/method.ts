@@ -2,7 +2,6 @@ import { ApiError, type Arguments } from "./arguments.ts";
 import type { EventFeed } from "./events.ts";
 import type { JsonObject, SlackChannel, Workspace } from "./model.ts";
 
-/** What a method of the Web API may use. */
 export interface MethodContext {
   readonly workspace: Workspace;
   readonly feed: EventFeed;
@@ -13,7 +12,7 @@ export interface MethodContext {
   openConnection(): string;
   /** A text that only one person sees. */
   addEphemeral(channel: string, user: string, text: string, blocks: unknown): string;
-  /** The line under a thread that says what the assistant is at; empty: none. */
+  /** The assistant's status line under a thread; empty: none. */
   setStatus(channel: string, threadTs: string, status: string): void;
 }
 
@@ -22,20 +21,17 @@ export interface ApiLimits {
   readonly postLength: number;
   /** Longest `text` of chat.update. */
   readonly updateLength: number;
-  /** Longest `markdown_text`, which streams take. */
+  /** Longest `markdown_text` of a stream. */
   readonly markdownLength: number;
-  /** Most rows of any page, whatever `limit` asks for. */
+  /** Most rows of any page, whatever `limit`. */
   readonly pageSize: number;
-  /**
-   * Which page of `conversations.history` comes first where only `oldest` is given: the one next to it (as Slack once
-   * described it), or the newest.
-   */
+  /** The first page of `conversations.history` with only `oldest`: the one next to it (as Slack once documented), or the newest. */
   readonly oldestPageFirst: boolean;
   /** `chat.update` in any minute, over all channels. */
   readonly updatesPerMinute: number;
-  /** Whether messages are given back with the metadata that they were posted with. */
+  /** Whether messages are returned with their metadata. */
   readonly givesMetadata: boolean;
-  /** The plan shows nothing that was said before, ms since the epoch. */
+  /** The plan hides messages before this time, ms since the epoch. */
   readonly shownFrom: number;
 }
 
@@ -48,7 +44,7 @@ export interface Method {
   readonly run: (args: Arguments, context: MethodContext) => JsonObject;
 }
 
-/** @throws ApiError `channel_not_found`, also for a private channel that we are no member of */
+/** @throws ApiError `channel_not_found`, also for a private channel without the bot */
 export function findChannel(args: Arguments, { workspace }: MethodContext): SlackChannel {
   const id = args.required("channel");
   const channel = workspace.channels.get(id);
@@ -58,7 +54,7 @@ export function findChannel(args: Arguments, { workspace }: MethodContext): Slac
   return channel;
 }
 
-/** One page of rows that were all found. The cursor is opaque to clients. */
+/** One page of found rows. The cursor is opaque to clients. */
 export function paginate<Row>(
   rows: readonly Row[],
   args: Arguments,

@@ -87,12 +87,12 @@ function removeReaction(args: Arguments, context: MethodContext): JsonObject {
 }
 
 function setStatus(args: Arguments, context: MethodContext): JsonObject {
-  // The real client writes the channel as channel_id here.
+  // The real client sends the channel as channel_id here.
   context.setStatus(args.required("channel_id"), args.required("thread_ts"), args.text("status") ?? "");
   return {};
 }
 
-/** The channel of a call that writes: an id, `#name`, or a person's id for the direct messages. */
+/** The channel of a writing call: an id, `#name`, or a person's id for the direct messages. */
 export function findWritable(args: Arguments, context: MethodContext): SlackChannel {
   const { workspace } = context;
   const id = args.required("channel");
@@ -128,7 +128,7 @@ function readBlocks(args: Arguments): unknown {
   return blocks;
 }
 
-/** A thread_ts that names no message makes a message of its own thread, as in Slack; a reply's names its thread. */
+/** A thread_ts without a message starts that message's own thread, as at Slack; a reply's names its thread. */
 export function readThread(
   args: Arguments,
   { workspace }: MethodContext,
@@ -163,7 +163,7 @@ function findOwn(args: Arguments, context: MethodContext, refusal: string): Slac
   return message;
 }
 
-/** As the answer shows our own message: with its metadata. */
+/** The bot's own message in the answer, with its metadata. */
 export function render(message: SlackMessage, { workspace, origin }: MethodContext): JsonObject {
   return renderMessage(workspace, message, { origin, metadata: true });
 }

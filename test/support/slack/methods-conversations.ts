@@ -14,7 +14,7 @@ export const conversationMethods: Readonly<Record<string, Method>> = {
   "conversations.open": { scope: "im:write", run: open },
 };
 
-/** Newest first. Replies are not part of it, except those that were broadcast. */
+/** Newest first, without replies, except broadcast ones. */
 function history(args: Arguments, context: MethodContext): JsonObject {
   const channel = findReadable(args, context);
   const all = context.workspace.topLevel(channel.id).filter(rangeOf(args));
@@ -27,7 +27,7 @@ function history(args: Arguments, context: MethodContext): JsonObject {
   return inRange.length < all.length ? { ...shown, is_limited: true } : shown;
 }
 
-/** Oldest first. The root comes on every page, whatever the range is. */
+/** Oldest first. The root is on every page, whatever the range. */
 function replies(args: Arguments, context: MethodContext): JsonObject {
   const channel = findReadable(args, context);
   const root = context.workspace.findMessage(channel.id, args.required("ts"));
@@ -76,7 +76,7 @@ function info(args: Arguments, context: MethodContext): JsonObject {
 
 function list(args: Arguments, context: MethodContext): JsonObject {
   const { bot } = context.workspace;
-  // Of what is private, an app sees only where it is a member.
+  // An app sees private channels only as a member.
   return listWhere(args, context, ({ type, members }) => type === "channel" || members.has(bot.id));
 }
 

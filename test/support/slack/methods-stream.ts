@@ -5,7 +5,7 @@ import { findMessage, findWritable, readMetadata, readThread, render } from "./m
 import type { Method, MethodContext } from "./method.ts";
 import type { JsonObject, SlackMessage } from "./model.ts";
 
-/** Streamed answers: a message that grows. In a channel they need a thread and a person to stream to. */
+/** Streamed answers: a message that grows. In a channel they need a thread and a person as the recipient. */
 export const streamMethods: Readonly<Record<string, Method>> = {
   "chat.startStream": { scope: "chat:write", run: startStream },
   "chat.appendStream": { scope: "chat:write", run: appendStream },

@@ -9,7 +9,7 @@ export interface SlackUser {
   displayName: string;
   realName: string;
   readonly isBot: boolean;
-  /** Of bots only. */
+  /** Bots only. */
   readonly botId: string | undefined;
   isDeleted: boolean;
 }
@@ -21,7 +21,7 @@ export interface SlackChannel {
   readonly members: Set<string>;
   isArchived: boolean;
   readonly timestamps: Timestamps;
-  /** By ts, oldest first; what was deleted is not here. */
+  /** By ts, oldest first, without deleted ones. */
   readonly messages: SlackMessage[];
 }
 
@@ -31,7 +31,7 @@ export interface SlackFile {
   readonly mimetype: string;
   readonly user: string;
   readonly content: Buffer;
-  /** What the file's record says, in bytes; the content may be longer. */
+  /** The file record's size, in bytes; the content may be longer. */
   readonly size: number;
 }
 
@@ -50,9 +50,9 @@ export interface SlackMessage {
   edited: { readonly user: string; readonly ts: string } | undefined;
   /** People by name of the reaction. */
   readonly reactions: Map<string, Set<string>>;
-  /** Undefined: never was a stream. */
+  /** Undefined: never a stream. */
   streaming: "in_progress" | "completed" | undefined;
-  /** Fields that only this subtype has. */
+  /** Fields of this subtype only. */
   readonly extra: JsonObject;
 }
 
@@ -73,7 +73,7 @@ export type MessageDraft = Pick<SlackMessage, "channel" | "text"> &
     >
   >;
 
-/** Everything that exists in one workspace. It knows no network. */
+/** The whole state of one workspace, without a network. */
 export class Workspace {
   readonly teamId = "T0WEIRTEAM1";
   readonly teamName = "Weir test";
@@ -84,7 +84,7 @@ export class Workspace {
   readonly userGroups: { readonly id: string; readonly handle: string; readonly name: string }[] = [];
   readonly bot: SlackUser & { readonly botId: string };
   readonly #now: () => number;
-  /** Messages that were ever replied to, as CHANNEL/TS. */
+  /** Messages with replies, now or earlier, as CHANNEL/TS. */
   readonly #roots = new Set<string>();
   #lastId = 0;
 
@@ -136,7 +136,7 @@ export class Workspace {
     return channel;
   }
 
-  /** @throws Error if a test names a channel that does not exist */
+  /** @throws Error if a test names a missing channel */
   channel(id: string): SlackChannel {
     const channel = this.channels.get(id);
     if (channel === undefined) throw new Error(`No channel ${id} in the Slack test server`);
@@ -193,13 +193,13 @@ export class Workspace {
 
   /** Oldest first, without the root. */
   repliesTo(root: SlackMessage): readonly SlackMessage[] {
-    // Asked for each message that is shown: few of thousands have any.
+    // Called for each shown message: few of thousands have replies.
     if (!this.#roots.has(`${root.channel}/${root.ts}`)) return [];
     const { messages } = this.channel(root.channel);
     return messages.filter((message) => message.threadTs === root.ts && message.ts !== root.ts);
   }
 
-  /** What stands in the channel itself, oldest first: no replies, except those that were broadcast. */
+  /** The channel's own messages, oldest first: no replies, except broadcast ones. */
   topLevel(channelId: string): readonly SlackMessage[] {
     return this.channel(channelId).messages.filter(
       ({ threadTs, ts, subtype }) =>

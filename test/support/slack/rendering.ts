@@ -1,6 +1,6 @@
 import type { JsonObject, SlackChannel, SlackFile, SlackMessage, SlackUser, Workspace } from "./model.ts";
 
-/** A message as the Web API and the events show it. Metadata only where it was asked for. */
+/** A message in the form of the Web API and the events. Metadata only on request. */
 export function renderMessage(
   workspace: Workspace,
   message: SlackMessage,
@@ -145,7 +145,7 @@ export function renderChannel(workspace: Workspace, channel: SlackChannel): Json
   };
 }
 
-/** Without the fields that are undefined, as they look after their way through JSON. */
+/** Without undefined fields, as after a way through JSON. */
 function compact(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

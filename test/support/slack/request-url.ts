@@ -4,10 +4,10 @@ import type { Carrier, Outcome, Parcel } from "./deliveries.ts";
 import type { Journal } from "./journal.ts";
 import type { JsonObject } from "./model.ts";
 
-/** What is wrong with the next requests to the app. */
+/** Defects of the next requests to the app. */
 export interface Tampering {
   readonly signature?: "wrong" | "missing";
-  /** How old the timestamp is that is signed with the request, s. */
+  /** Age of the signed timestamp, s. */
   readonly ageS?: number;
 }
 
@@ -17,9 +17,9 @@ export interface RequestUrlOptions {
   readonly now: () => number;
 }
 
-/** HTTP mode: posts to the app's request URL, signed as Slack signs (v0). */
+/** HTTP mode: posts to the app's request URL, signed like Slack's (v0). */
 export class RequestUrl implements Carrier {
-  /** The app's address, as `http://127.0.0.1:3000/slack/events`. Undefined: Socket Mode. */
+  /** The app's address: `http://127.0.0.1:3000/slack/events`. Undefined: Socket Mode. */
   url: string | undefined;
   readonly #options: RequestUrlOptions;
   readonly #journal: Journal;
@@ -30,12 +30,12 @@ export class RequestUrl implements Carrier {
     this.#options = options;
   }
 
-  /** Spoils the next requests, one for each. */
+  /** Corrupts the next requests, each by one of these. */
   tamperNext(...tampering: readonly Tampering[]): void {
     this.#tampering.push(...tampering);
   }
 
-  /** Asks the app for the proof that the URL is its own. */
+  /** Requests the app's proof that the URL is its own. */
   async verify(challenge: string): Promise<{ readonly status: number; readonly body: string }> {
     const body = JSON.stringify({ type: "url_verification", token: "legacy", challenge });
     const response = await this.#post(body, "application/json", {});
@@ -105,7 +105,7 @@ function toFields(payload: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(payload).map(([key, value]) => [key, String(value)]));
 }
 
-/** An acknowledgement is JSON, or a plain text, or empty. */
+/** An acknowledgement is JSON, a plain text, or empty. */
 function parseBody(body: string): unknown {
   if (body === "") return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * A small Slack on loopback for tests: the Web API, Socket Mode and HTTP mode for the real, unmodified Bolt, a script
- * of faults, a journal of what went over the wire, and people who talk.
+ * A small Slack on loopback for tests: the Web API, Socket Mode and HTTP mode for the real, unmodified Bolt, scripted
+ * faults, a journal of all traffic, and people who talk.
  *
  *     await using slack = await startSlackServer();
  *     const ada = slack.world.addUser("ada");
@@ -62,15 +62,15 @@ const LIMITS: ApiLimits = {
 };
 
 export interface SlackServerOptions {
-  /** Of the bot's token. Default: all that the methods here ask for. */
+  /** Scopes of the bot's token. Default: all that the methods here need. */
   readonly scopes?: readonly string[];
-  /** What the app subscribed to, as `message.channels`. Default: everything. */
+  /** The app's subscriptions, such as `message.channels`. Default: all. */
   readonly subscriptions?: readonly string[];
-  /** How long an acknowledgement may take, ms. Default: Slack's 3,000. */
+  /** Time limit of an acknowledgement, ms. Default: Slack's 3,000. */
   readonly ackTimeoutMs?: number;
-  /** How long before each further attempt, ms. Default: at once, a minute, five minutes, as in Slack. */
+  /** Delay before each further attempt, ms. Default: at once, a minute, five minutes, as at Slack. */
   readonly retryDelaysMs?: readonly number[];
-  /** Between two pings down a socket, ms. Default: 10,000. */
+  /** Between two pings on a socket, ms. Default: 10,000. */
   readonly pingIntervalMs?: number;
   /** Default: Slack's 10. */
   readonly maxSockets?: number;
@@ -102,13 +102,12 @@ export interface SlackServer extends AsyncDisposable {
   readonly world: SlackWorld;
   readonly faults: FaultScript;
   readonly journal: Journal;
-  /** Socket Mode. */
   readonly sockets: SocketHub;
-  /** HTTP mode: from the moment that `requestUrl.url` is set. */
+  /** HTTP mode: once `requestUrl.url` is set. */
   readonly requestUrl: RequestUrl;
-  /** Hold, delay, double, drop events. */
+  /** Holds, delays, doubles and drops events. */
   readonly deliveries: EventDeliveries;
-  /** What was told to the app, and a way to tell it anything. */
+  /** All events sent to the app, and a way to send any. */
   readonly feed: EventFeed;
   readonly ephemerals: readonly Ephemeral[];
   /** The assistant's status lines by `channel/thread_ts`. */

@@ -16,17 +16,17 @@ import type { WeirEvent } from "../../../src/telemetry/events.ts";
 import { LOOK_UP_WITHIN_MS } from "../weir.ts";
 
 export interface SlackWeirOptions {
-  /** Of the Postgres; null: the embedded one, in a folder of its own. */
+  /** The Postgres' address; null: an embedded one in its own folder. */
   readonly databaseUrl: string;
   readonly modelUrl: string;
   readonly slack: Pick<SlackConfig, "botToken" | "intake" | "apiUrl"> & Partial<SlackConfig>;
   readonly timing?: Partial<SlackTiming>;
-  /** What of the binding is not as by default. */
+  /** Changes to the default binding. */
   readonly binding?: Partial<Binding>;
   /** More of config.toml. */
   readonly agent?: string;
   readonly onLine?: (line: string) => void;
-  /** The daemons among which the channels are spread; default: this one has all. */
+  /** The daemons that share the channels; default: this one alone. */
   readonly cluster?: Cluster;
   /** HTTP mode: called with the listening port. */
   readonly onListening?: (port: number) => void;

@@ -33,7 +33,7 @@ export interface SocketHubOptions {
   readonly maxSockets: number;
 }
 
-/** Socket Mode: hands out single-use addresses, keeps the sockets and sends each envelope down one of them. */
+/** Socket Mode: issues single-use addresses, keeps the sockets and sends each envelope over one of them. */
 export class SocketHub implements Carrier {
   readonly #server = new WebSocketServer({ noServer: true, autoPong: true });
   readonly #journal: Journal;
@@ -52,24 +52,23 @@ export class SocketHub implements Carrier {
     this.#pings = setInterval(() => this.#pingAll(), options.pingIntervalMs).unref();
   }
 
-  /** Sockets that were opened and not closed. */
   get openSockets(): number {
     return this.#links.length;
   }
 
-  /** From now on, sockets open and stay mute: no hello, so that the app never counts as connected. */
+  /** From now on, sockets open without a hello, so that the app never counts as connected. */
   withholdHello(withheld = true): void {
     this.#sendsHello = !withheld;
   }
 
-  /** A ticket for the address that `apps.connections.open` returns. It opens one socket. */
+  /** A ticket for the address in `apps.connections.open`'s answer. It opens one socket. */
   issueTicket(): string {
     const ticket = crypto.randomUUID();
     this.#tickets.add(ticket);
     return ticket;
   }
 
-  /** Takes over a connection that asked for `/link/?ticket=…`; 403 where the ticket is used or unknown. */
+  /** Takes over a connection to `/link/?ticket=…`; 403 for a used or unknown ticket. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const ticket = new URL(request.url ?? "", "ws://localhost").searchParams.get("ticket") ?? "";
     if (!this.#tickets.delete(ticket)) {
@@ -79,14 +78,14 @@ export class SocketHub implements Carrier {
     this.#server.handleUpgrade(request, stream, head, (webSocket) => this.#open(webSocket));
   }
 
-  /** Sends a disconnect frame down every socket, or the given one. The client is expected to close and reconnect. */
+  /** Sends a disconnect frame on every socket, or the given one. The client should close and reconnect. */
   disconnect(reason: DisconnectReason, socket?: number): void {
     for (const link of this.#chosen(socket)) {
       this.#send(link, { type: "disconnect", reason, debug_info: { host: "applink-test" } });
     }
   }
 
-  /** Ends the connection without a close frame, as a broken network does once it is noticed. */
+  /** Ends the connection without a close frame, like a broken network once it is noticed. */
   cut(socket?: number): void {
     for (const link of this.#chosen(socket)) link.webSocket.terminate();
   }
@@ -97,8 +96,8 @@ export class SocketHub implements Carrier {
   }
 
   /**
-   * Nothing more is read or sent, pings and pongs included; the connection stays. Only the client can notice. Until it
-   * is thawed or cut, events still go to it by turns, and are lost, as in Slack before it notices.
+   * Stops all reading and sending, pings and pongs included; the connection stays. Only the client can notice. Until it
+   * is thawed or cut, it still gets its share of events, which are lost, as at Slack before it notices.
    */
   freeze(socket?: number): void {
     for (const link of this.#chosen(socket)) {
@@ -114,7 +113,7 @@ export class SocketHub implements Carrier {
     }
   }
 
-  /** Sends what a test makes up: a frame that is no JSON, an unknown type. */
+  /** Sends a made-up frame: no JSON, or an unknown type. */
   sendRaw(frame: string, socket?: number): void {
     for (const link of this.#chosen(socket)) link.webSocket.send(frame);
   }
@@ -159,7 +158,7 @@ export class SocketHub implements Carrier {
     this.#lastSocket += 1;
     const link: Link = { socket: this.#lastSocket, webSocket, isFrozen: false };
     this.#links.push(link);
-    // A reset is part of the tests; the close that follows is what counts.
+    // A reset is part of the tests; the close after it counts.
     webSocket.on("error", () => undefined);
     webSocket.on("message", (data) => this.#receive(link, data));
     webSocket.on("close", (code) => {
@@ -193,7 +192,7 @@ export class SocketHub implements Carrier {
     const accepted = awaited !== undefined;
     this.#journal.add({ kind: "ack", envelopeId, via: link.socket, accepted, payload, status: undefined });
     if (awaited === undefined) return;
-    // At once: the same envelope may be out twice, and each acknowledgement is for one.
+    // At once: the same envelope may be out twice, with an acknowledgement for each.
     this.#forget(envelopeId, awaited);
     awaited.acknowledge(payload);
   }
@@ -219,7 +218,7 @@ export class SocketHub implements Carrier {
   }
 }
 
-/** With a close handshake where the client takes part: cut in the middle of one, the real client lingers for 30 s. */
+/** With a close handshake if the client takes part: cut in the middle of one, the real client lingers for 30 s. */
 async function end(webSocket: WebSocket): Promise<void> {
   const closed = once(webSocket, "close");
   webSocket.close(1001);

@@ -7,12 +7,12 @@ import { type SocketModeReceiver, webApi } from "@slack/bolt";
 import { type BoltApp, createSocketApp, type HeardEvent } from "./bolt-app.ts";
 import { type SlackServer, startSlackServer } from "./server.ts";
 
-/** The ts of the messages that an app heard of, as often as it did. */
+/** The ts of the messages that an app received, with repetitions. */
 function heardTs(bolt: { readonly heard: readonly HeardEvent[] }): string[] {
   return bolt.heard.map(({ event }) => ("ts" in event && typeof event.ts === "string" ? event.ts : ""));
 }
 
-/** Resolves when the next hello is through. */
+/** Resolves at the next hello. */
 async function nextConnected({ receiver }: BoltApp<SocketModeReceiver>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   receiver.client.once("connected", () => resolve());

@@ -1,4 +1,4 @@
-/** The ts values of one channel as Slack makes them: `1763712000.000100`, unique and rising within the channel only. */
+/** The ts values of one channel, like Slack's: `1763712000.000100`, unique and ascending within the channel only. */
 export class Timestamps {
   readonly #now: () => number;
   #last = 0;
@@ -8,7 +8,7 @@ export class Timestamps {
     this.#now = now;
   }
 
-  /** Starts anew in every second, so that two channels share values: nobody may take a ts for unique by itself. */
+  /** Restarts in every second, so that two channels share values, and none is unique by itself. */
   next(): string {
     const second = Math.floor(this.#now() / 1000) * 1_000_000;
     this.#last = Math.max(second, this.#last) + 100;
@@ -16,7 +16,7 @@ export class Timestamps {
   }
 }
 
-/** µs since the epoch of a ts as a client may write it: `0`, `1763712000`, `1763712000.0001`. NaN for anything else. */
+/** A client's ts in µs since the epoch: `0`, `1763712000`, `1763712000.0001`. NaN for anything else. */
 export function toMicros(ts: string): number {
   const [seconds = "", fraction = ""] = ts.split(".");
   if (!/^\d+$/.test(seconds) || !/^\d{0,6}$/.test(fraction)) return Number.NaN;

@@ -21,7 +21,7 @@ function createClient(slack: SlackServer, options: ClientOptions = {}): webApi.W
   });
 }
 
-/** As `client.chat.postMessage`, by a name that no lint rule takes for a window's. */
+/** `client.chat.postMessage`, under a name that lint does not take for a window's. */
 async function post(client: webApi.WebClient, message: JsonObject): Promise<webApi.WebAPICallResult> {
   return client.apiCall("chat.postMessage", message);
 }

@@ -24,7 +24,6 @@ const SCOPE_PREFIXES = { channel: "channels", group: "groups", im: "im", mpim: "
 export interface WebApiOptions {
   readonly botToken: string;
   readonly appToken: string;
-  /** Of the bot's token. */
   readonly scopes: readonly string[];
 }
 
@@ -36,14 +35,14 @@ export interface ApiRequest {
   readonly body: string;
 }
 
-/** The Web API: authorisation, faults, and the answers that the methods give. */
+/** The Web API: authorisation, faults, and the methods' answers. */
 export class WebApi {
   readonly #context: MethodContext;
   readonly #journal: Journal;
   readonly #faults: FaultScript;
   readonly #options: WebApiOptions;
   readonly #stopping: AbortSignal;
-  /** When they were made, in the last minute. */
+  /** Times of the last minute's updates. */
   #updates: number[] = [];
 
   constructor(
@@ -60,7 +59,7 @@ export class WebApi {
     this.#stopping = stopping;
   }
 
-  /** Serves one call. It may end without an answer: the client hangs then, until it gives up or the server stops. */
+  /** Serves one call. It may end without an answer: the client then hangs until it gives up or the server stops. */
   async serve(request: ApiRequest, response: ServerResponse): Promise<void> {
     let args = new Arguments({});
     try {
@@ -120,7 +119,7 @@ export class WebApi {
     return undefined;
   }
 
-  /** Whether the call ends here, with nothing done. */
+  /** Whether the call ends here without an effect. */
   #failBefore(entry: CallEntry, fault: Fault, response: ServerResponse): boolean {
     switch (fault.fault) {
       case "error": {

@@ -7,14 +7,14 @@ import type { JsonObject, SlackChannel, SlackFile, SlackMessage, SlackUser, Work
 
 export interface SayOptions {
   readonly threadTs?: string;
-  /** A reply that is shown in the channel, too. Needs `threadTs`. */
+  /** A reply that is also shown in the channel. Needs `threadTs`. */
   readonly broadcast?: boolean;
   readonly files?: readonly SlackFile[];
-  /** `bot_message`: an old integration, which has no user. */
+  /** `bot_message`: an old integration, without a user. */
   readonly subtype?: "me_message" | "bot_message";
 }
 
-/** What people do. Texts are as Slack sends them: see `escapeText`. Every ts is the message's. */
+/** What people do. Texts are in Slack's form: see `escapeText`. Every ts is the message's. */
 export class SlackWorld {
   readonly #workspace: Workspace;
   readonly #feed: EventFeed;
@@ -45,7 +45,7 @@ export class SlackWorld {
     return id;
   }
 
-  /** The bot is a member unless told otherwise. No event tells of it: it was there before the app started. */
+  /** The bot is a member unless said otherwise. No event reports it, as if it had existed before the app's start. */
   addChannel(options: {
     readonly name: string;
     readonly private?: boolean;
@@ -70,7 +70,7 @@ export class SlackWorld {
     return this.#workspace.addChannel(name, "mpim", [...users.map(({ id }) => id), this.bot.id]);
   }
 
-  /** @param options.size what the file's record claims, bytes; default: the truth */
+  /** @param options.size in the file's record, bytes; default: the true one */
   addFile(
     user: SlackUser,
     name: string,
@@ -116,14 +116,13 @@ export class SlackWorld {
     });
   }
 
-  /** A preview of a link comes in: a `message_changed` of the same text. */
+  /** A link preview arrives: a `message_changed` with the same text. */
   unfurl(channel: SlackChannel, ts: string, link: string): void {
     this.#change(channel, ts, (message) => {
       message.attachments = [{ id: 1, from_url: link, original_url: link, fallback: link, title: "A page" }];
     });
   }
 
-  /** Deletes a message. */
   remove(channel: SlackChannel, ts: string): void {
     const message = this.#find(channel, ts);
     const previous = this.#feed.render(message);
@@ -144,7 +143,7 @@ export class SlackWorld {
     this.#feed.reacted("reaction_removed", message, user.id, name);
   }
 
-  /** Somebody comes into a channel, or is invited; the bot itself, too. */
+  /** A person joins a channel, or is invited; the bot itself, too. */
   join(user: SlackUser, channel: SlackChannel, inviter?: SlackUser): string {
     channel.members.add(user.id);
     const ts = this.#notice(channel, user, "channel_join", `<@${user.id}> has joined the channel`, {
@@ -154,7 +153,7 @@ export class SlackWorld {
     return ts;
   }
 
-  /** Somebody goes, or is removed. Of the bot's own leaving tells `channel_left` or `group_left`. */
+  /** A person leaves, or is removed. The bot's own leaving is `channel_left` or `group_left`. */
   leave(user: SlackUser, channel: SlackChannel): void {
     this.#notice(channel, user, "channel_leave", `<@${user.id}> has left the channel`, {});
     channel.members.delete(user.id);
@@ -171,13 +170,13 @@ export class SlackWorld {
     this.#feed.renamed(channel);
   }
 
-  /** Somebody makes a public channel private, or the other way round. */
+  /** A person makes a public channel private, or a private one public. */
   convert(user: SlackUser, channel: SlackChannel, to: "private" | "public"): void {
     channel.type = to === "private" ? "group" : "channel";
     this.#notice(channel, user, `channel_convert_to_${to}`, `made this channel ${to}`, {});
   }
 
-  /** Removes a channel, its messages with it. */
+  /** Removes a channel with its messages. */
   removeChannel(channel: SlackChannel): void {
     this.#workspace.channels.delete(channel.id);
     this.#feed.channelDeleted(channel);
@@ -221,7 +220,7 @@ export class SlackWorld {
   }
 }
 
-/** What Slack does to a text that somebody types: `a < b` arrives as `a &lt; b`. */
+/** Slack's escapes in a typed text: `a < b` arrives as `a &lt; b`. */
 export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -19,7 +19,7 @@ export class BotIdentity {
     this.#api = api;
   }
 
-  /** Null: not known yet. */
+  /** Null: unknown yet. */
   get known(): Bot | null {
     return this.#bot;
   }

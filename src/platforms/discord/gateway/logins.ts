@@ -9,23 +9,20 @@ import { gatewayPayload } from "../inbound/payload.ts";
 import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
 import type { DiscordTiming } from "../timing.ts";
 
-/** The gateway's address, and how often the bot may log in. */
+/** The gateway's address, and the limits of logins. */
 export type GatewayInformation = z.infer<typeof gatewayPayload>;
 
 const GATEWAY_HOSTS = ["discord.gg"];
 
-/** Many shards begin together: they share an answer of Discord for so long, ms. */
+/** How long an answer of Discord is shared by shards that begin together, ms. */
 const SHARED_MS = 5000;
 
-/**
- * Between two logins that Discord counts together: the five seconds that it wants, and what one may be faster on its way than another,
- * ms.
- */
+/** Pause between two logins that share a limit, ms: the required five seconds, and a margin for network delays. */
 const PAUSE_MS = 5500;
 
-/** What Discord allows a bot's logins: all connections keep to it together. */
+/** Keeps all connections together within Discord's limits of a bot's logins. */
 export class Logins {
-  /** Stands for what nobody has asked for yet. */
+  /** A placeholder before the first request. */
   readonly none: GatewayInformation = {
     url: "",
     shards: 1,
@@ -36,7 +33,7 @@ export class Logins {
   readonly #apiUrl: string | null;
   readonly #homes: Pick<ShardHomes, "takeLogin">;
   readonly #information = new Cache<GatewayInformation>(1);
-  /** How many may log in at the same time: those whose numbers differ by it are counted together. */
+  /** Number of concurrent logins. Shards whose numbers differ by a multiple of it share a limit. */
   #concurrency = 1;
 
   constructor(
@@ -52,7 +49,7 @@ export class Logins {
     this.#isPaced = isLoginPaced;
   }
 
-  /** To be asked before a login. @throws PlatformError, also if no more logins are allowed */
+  /** Call it before a login. @throws PlatformError, also if no more logins are allowed */
   async ask(): Promise<GatewayInformation> {
     const information = await this.information();
     if (!this.isGateway(information.url)) {
@@ -78,7 +75,7 @@ export class Logins {
     return information;
   }
 
-  /** Whether a token may be sent to an address that was named for the gateway. */
+  /** Whether a token may be sent to this gateway address. */
   isGateway(url: string): boolean {
     return ownAddress(url, { hosts: GATEWAY_HOSTS, apiUrl: this.#apiUrl }) !== null;
   }
@@ -91,7 +88,7 @@ export class Logins {
     }));
   }
 
-  /** Waits until a shard may log in. @throws Error if that cannot be said just now, or the signal is aborted */
+  /** Waits until a shard may log in. @throws Error if that is unknown now, or the signal is aborted */
   async wait(shard: number, signal: AbortSignal): Promise<void> {
     if (!this.#isPaced) return;
     const bucket = shard % this.#concurrency;

@@ -20,8 +20,8 @@ const SPOKEN_IN: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Finds channels in which people spoke while the bot was offline: each server at a connection's start tells
- * the newest message of its channels and active threads. A server joined later has no missed messages.
+ * Finds channels in which people spoke while the bot was offline: at a connection's start, each server reports the
+ * newest message of its channels and active threads. A server joined later has no missed messages.
  */
 export class RecentActivity {
   readonly #directory: Directory;
@@ -33,7 +33,7 @@ export class RecentActivity {
     this.#intake = intake;
   }
 
-  /** True: every server has told its newest messages. */
+  /** True: every server has reported its newest messages. */
   get isDone(): boolean {
     return this.#awaited.size === 0;
   }

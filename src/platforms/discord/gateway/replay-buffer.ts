@@ -8,7 +8,7 @@ export interface ReplayBufferParts<Event> {
   readonly isKept: (event: Event) => boolean;
   /** An event of a channel, and maybe later ones, were dropped: the channel's events must be fetched. */
   readonly miss: (event: Event) => void;
-  /** Called for each event that is dropped, before `miss`. Default: nobody is told. */
+  /** Called for each dropped event, before `miss`. Default: no listener. */
   readonly dropped?: (event: Event) => void;
 }
 
@@ -16,8 +16,8 @@ export interface ReplayBufferParts<Event> {
 const MAX_HELD = 10_000;
 
 /**
- * Holds events back from a connection's loss until READY or RESUMED: replayed events arrive before the
- * gateway tells whether the replay is complete.
+ * Holds events back from a connection's loss until READY or RESUMED: replayed events arrive before the gateway reports
+ * whether the replay is complete.
  */
 export class ReplayBuffer<Event> {
   readonly #parts: ReplayBufferParts<Event>;
@@ -48,7 +48,6 @@ export class ReplayBuffer<Event> {
     return this.#isHeld;
   }
 
-  /** Holds events back from now on. */
   hold(): void {
     this.#isHeld = true;
   }

@@ -6,28 +6,28 @@ import { PLATFORM_NAME } from "../rest/api.ts";
 
 export interface SessionKeeperParts {
   readonly ledger: Pick<CatchUpLedger, "keepSession">;
-  /** With which this daemon has the connection; null: it belongs to no cluster. */
+  /** The epoch of this daemon's lease on the connection; null: there is no cluster. */
   readonly epoch: number | null;
-  /** Asks for another epoch where that one is over: see `ShardHomes.retake`. */
+  /** Requests a new epoch if this one has ended: see `ShardHomes.retake`. */
   readonly retake: () => Promise<number | null>;
-  /** Up to where everything is in the log; null: that is not known just now, so what was kept stays. */
+  /** The last event up to which all are in the log; null: unknown now, so the stored place stays. */
   readonly place: () => GatewayPlace | null;
-  /** The session lives: a place that has not changed is worth keeping anew. */
+  /** The session is alive: even an unchanged place is stored again. */
   readonly isAlive: () => boolean;
   readonly log: Logger;
   /** Default: every five seconds. */
   readonly retakeMs?: number;
 }
 
-/** At most four writes a second, ms. */
+/** Shortest time between two writes, ms. */
 const EVERY_MS = 250;
-/** How often the time is kept at which a silent session was known to live, ms. */
+/** How often a silent session's last sign of life is stored, ms. */
 const ALIVE_MS = 30_000;
 
-/** How often a refused one asks whether the connection is still this daemon's, ms. */
+/** Interval at which a refused keeper checks whether the connection is still this daemon's, ms. */
 const RETAKE_MS = 5000;
 
-/** Keeps in the database how far a session was heard. What is not written costs a longer replay, and no event. */
+/** Stores a session's progress in the database. A missed write costs a longer replay, but no event. */
 export class SessionKeeper {
   readonly #parts: SessionKeeperParts;
   readonly #timer: NodeJS.Timeout;
@@ -35,7 +35,7 @@ export class SessionKeeper {
   #kept: GatewayPlace | null = null;
   #keptAt = performance.now();
   #epoch: number | null;
-  /** The epoch is over. */
+  /** The epoch has ended. */
   #isRefused = false;
   #retakenAt = Number.NEGATIVE_INFINITY;
 
@@ -45,7 +45,7 @@ export class SessionKeeper {
     this.#timer = setInterval(() => this.#look(), EVERY_MS).unref();
   }
 
-  /** Keeps the last place, and no other. Does not reject. */
+  /** Stores the last place only. Does not reject. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;

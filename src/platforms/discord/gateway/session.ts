@@ -32,23 +32,23 @@ const INTENTS =
 
 /** The library's timeout for a socket and for its HELLO before it tries another socket, ms. */
 const SOCKET_MS = 10_000;
-/** For which proxy a socket takes; the library does not say where it connects. */
+/** Decides the proxy of sockets, since the library does not report its address. */
 const GATEWAY = new URL("wss://gateway.discord.gg");
 const UNREADABLE = "what Discord said at the login could not be read";
-/** As the library closes a connection that it resumes: Discord ends a session for 1000 and 1001 only. */
+/** The library's close code for a later resume: Discord ends a session only for 1000 and 1001. */
 const KEEP_SESSION = 4200;
 
 type Options = { -readonly [Key in keyof FetchingStrategyOptions]: FetchingStrategyOptions[Key] };
 
 export interface GatewayParts {
   readonly token: string;
-  /** Which connection it is, of how many. */
+  /** Its number and the total. */
   readonly shard: number;
   readonly shards: number;
   readonly logins: Logins;
   readonly timing: Pick<DiscordTiming, "readyMs" | "closeMs">;
   readonly log: Logger;
-  /** A session to go on with; null: none. If Discord has it no more, a new one is begun. */
+  /** A session to resume; null: none. If Discord has dropped it, a new one begins. */
   readonly resumable: Pick<SessionInfo, "sessionId" | "resumeURL" | "sequence"> | null;
   /** Called with each event and its number, in order of arrival. If it throws, the error is logged. */
   readonly dispatch: (t: string, d: unknown, sequence: number) => void;
@@ -57,9 +57,9 @@ export interface GatewayParts {
 }
 
 /**
- * One login to Discord's gateway, until its end. Uses the socket of discord.js without its objects, which
- * Weir does not need. The library reconnects by itself. An unrecoverable error ends the session; so does
- * silence, as the library has no timeout for RESUME.
+ * One login to Discord's gateway, until its end. It uses the socket of discord.js without its objects, which Weir does
+ * not need. The library reconnects by itself. An unrecoverable error ends the session; so does silence, as the library
+ * has no timeout for RESUME.
  */
 export class GatewaySession implements Session {
   readonly closed: Promise<Error | null>;
@@ -71,12 +71,12 @@ export class GatewaySession implements Session {
   /** State for a RESUME. */
   #resumable: SessionInfo | null = null;
   #watch: NodeJS.Timeout | null = null;
-  /** Why the last socket did not get through a proxy. */
+  /** Why the last socket failed at a proxy. */
   #trouble: Error | null = null;
   #closing: Promise<void> | null = null;
-  /** Aborted by the end: the library's own signals only tell that a socket was closed. */
+  /** Aborted at the end: the library's own signals only report a closed socket. */
   readonly #ended = new AbortController();
-  /** Not over by an error: whoever resumes the session finds it. */
+  /** No error has ended the session: it can be resumed. */
   #isSound = true;
 
   /**
@@ -109,8 +109,8 @@ export class GatewaySession implements Session {
   }
 
   /**
-   * Ends the connection for good: after a plain `destroy`, the library may reconnect. Discord keeps the session for a while, for whoever
-   * resumes it, unless an error has ended it. May be called twice.
+   * Ends the connection permanently: after a plain `destroy`, the library may reconnect. Discord keeps the session
+   * resumable for a while, unless an error has ended it. May be called twice.
    */
   async close(): Promise<void> {
     this.#closing ??= this.#destroy();
@@ -133,10 +133,10 @@ export class GatewaySession implements Session {
     }
   }
 
-  /** Resolves when the gateway is ready; otherwise never: `closed` says why. */
+  /** Resolves when the gateway is ready; otherwise never: `closed` has the reason. */
   async #connect(): Promise<void> {
     const { token, shard: shardId, shards, logins } = this.#parts;
-    // A session is resumed at an address of its own, and counts as no login.
+    // A session is resumed at its own address, without a login.
     const information = this.#resumable === null ? await logins.ask() : null;
     if (this.#closing !== null) return;
     const shard = createShard({
@@ -164,10 +164,10 @@ export class GatewaySession implements Session {
     const { logins } = this.#parts;
     return {
       options,
-      // A connection attempt after the end waits here for ever.
+      // A connection attempt after the end waits here forever.
       retrieveSessionInfo: async () => {
         if (this.#closing !== null) return new Promise(() => undefined);
-        // The session that was to be resumed is gone: the library reads the address of a new one right after this.
+        // The session cannot be resumed: the library next reads the address for a new one.
         if (this.#resumable === null && options.gatewayInformation === logins.none)
           options.gatewayInformation = await logins.ask();
         return this.#resumable;
@@ -176,26 +176,26 @@ export class GatewaySession implements Session {
         this.#resumable = info === null ? null : this.#atOwnAddress(info, options.gatewayInformation.url);
       },
       waitForIdentify: async (shard, signal) => {
-        // Many shards wait for each other for longer than one may take to get ready.
+        // Many shards may wait for each other longer than one may take to become ready.
         this.#disarm();
         try {
           await logins.wait(shard, AbortSignal.any([signal, this.#ended.signal]));
         } catch (error) {
           if (!this.#ended.signal.aborted) {
-            // The library takes it for a connection that is closed already, and would say no more.
+            // The library regards it as closed already, and would report nothing more.
             if (!signal.aborted) this.#end(toPlatformError(error));
             throw error;
           }
         } finally {
           this.#arm();
         }
-        // The library would log in by a socket that is closed, or open another.
+        // The library would log in over a closed socket, or open another.
         if (this.#ended.signal.aborted) await new Promise(() => undefined);
       },
     };
   }
 
-  /** The token is sent to where a session is resumed: an address that is none of Discord's own is replaced by the gateway's. */
+  /** The token is sent to the resume address, so an address that is not Discord's own is replaced by the gateway's. */
   #atOwnAddress(info: SessionInfo, gateway: string): SessionInfo | null {
     const { logins, log } = this.#parts;
     if (logins.isGateway(info.resumeURL)) return info;
@@ -222,12 +222,12 @@ export class GatewaySession implements Session {
   #take(t: string, d: unknown, sequence: number): void {
     const isBeginning = t === "READY" || t === "RESUMED";
     if (isBeginning) this.#disarm();
-    // A replay may be long, and comes before RESUMED: as long as it gets on, this is no silence.
+    // A replay may be long, and precedes RESUMED: its progress is no silence.
     else this.#watch?.refresh();
     try {
       this.#parts.dispatch(t, d, sequence);
     } catch (error) {
-      // A malformed event must not end the connection, except READY: it tells who the bot is.
+      // A malformed event must not end the connection, except READY, which identifies the bot.
       this.#unread.tell(t, error);
       if (t === "READY") this.#end(new Error(UNREADABLE));
       return;
@@ -235,7 +235,7 @@ export class GatewaySession implements Session {
     if (isBeginning) this.#opened.resolve();
   }
 
-  /** Logs a frame that was not passed to the library. */
+  /** Logs a frame that was withheld from the library. */
   #passOver(t: string, error: unknown): void {
     this.#unread.tell(t, error);
     if (t === "READY" && this.#shard?.status !== WebSocketShardStatus.Ready) this.#end(new Error(UNREADABLE));
@@ -269,7 +269,7 @@ export class GatewaySession implements Session {
   }
 }
 
-/** An earlier event has told the close code of a refusal. */
+/** An earlier event has reported the close code of a refusal. */
 function loginFailure(error: unknown): Error {
   if (isWrongToken(error)) return new OperatorError(WRONG_TOKEN);
   return toPlatformError(error);

@@ -4,23 +4,23 @@ import type { GatewayPlace } from "../../../core/gateway.ts";
 type Place = Pick<GatewayPlace, "session" | "sequence">;
 
 /**
- * Up to which event of a session everything is taken, while events are taken side by side. Events of a session before count as well: what
- * is still being taken of them would be behind whoever goes on with the new session.
+ * The last event of a session up to which all are processed, while events are processed concurrently. Unfinished events
+ * of an earlier session count as well: a successor that resumes the new session would not receive them again.
  */
 export class SettledSequence {
-  /** Events that are being taken, in order of arrival, so that the first is the oldest. */
+  /** Unfinished events in order of arrival, the oldest first. */
   readonly #takings = new Set<Place>();
   #session: string | null = null;
   #newest = 0;
   #idle: PromiseWithResolvers<void> | null = null;
 
-  /** A session begins, or goes on behind that event. */
+  /** A session begins, or continues after that event. */
   begin(session: string, sequence: number): void {
     this.#session = session;
     this.#newest = sequence;
   }
 
-  /** An event came. @returns to be called once it is taken */
+  /** An event has arrived. @returns a function to call once it is processed */
   came(sequence: number): () => void {
     this.#newest = Math.max(this.#newest, sequence);
     if (this.#session === null) return () => undefined;
@@ -32,14 +32,14 @@ export class SettledSequence {
     };
   }
 
-  /** Resolves when nothing is being taken. */
+  /** Resolves when no event is unfinished. */
   async idle(): Promise<void> {
     if (this.#takings.size === 0) return;
     this.#idle = Promise.withResolvers<void>();
     await this.#idle.promise;
   }
 
-  /** Everything up to there is taken. Null: no session has begun, or something of an earlier one is still being taken. */
+  /** All events up to here are processed. Null: no session has begun, or an earlier one has unfinished events. */
   get settled(): Place | null {
     if (this.#session === null) return null;
     const [oldest] = this.#takings;

@@ -28,7 +28,7 @@ import { SettledSequence } from "./settled-sequence.ts";
 import { shardLedger } from "./shard-ledger.ts";
 import { shardOf } from "./shard-of.ts";
 
-/** What all connections of the bot share. */
+/** Parts that all connections of the bot share. */
 export interface IntakeParts {
   readonly config: Pick<DiscordConfig, "token" | "catchUpMaxAgeMs">;
   readonly inbox: PlatformInbox;
@@ -37,11 +37,11 @@ export interface IntakeParts {
   readonly identity: BotIdentity;
   readonly directory: Directory;
   /**
-   * The servers that the bot is in: whoever asks while they are being listed gets the same.
+   * The bot's servers; concurrent callers share one listing.
    * @throws as `listGuilds` does
    */
   readonly servers: () => Promise<readonly Server[]>;
-  /** The gaps of all channels: whoever asks while they are being read gets the same. */
+  /** The gaps of all channels; concurrent callers share one read. */
   readonly openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>;
   readonly people: People;
   readonly lastMessages: BoundedMap<string>;
@@ -55,21 +55,21 @@ export interface IntakeParts {
   readonly now: () => Date;
 }
 
-/** A gateway event of a person's message or act. */
+/** A gateway event of a person's message or action. */
 interface HeldEvent {
   readonly t: string;
   readonly d: unknown;
   readonly bot: Bot;
-  /** To be called once it is in the log, or is known to be missing. */
+  /** Call it once the event is in the log, or is known to be missing. */
   readonly taken: () => void;
 }
 
-/** An older session is not tried: Discord does not say for how long it keeps one, and a try costs some hundred ms, ms. */
+/** Age of a session up to which it is tried: Discord does not state how long it keeps one, and a try costs some hundred ms, ms. */
 const SESSION_MS = 600_000;
 
 /**
- * One connection to the gateway and what comes in by it. How far it was heard is kept in the database, so that the next start, or another
- * daemon, goes on there: Discord replays what came since, and nothing has to be fetched.
+ * One connection to the gateway and its events. Its progress is stored in the database, so that the next start, or
+ * another daemon, resumes there: Discord replays the later events, and nothing has to be fetched.
  */
 export class ShardIntake {
   readonly #parts: IntakeParts;
@@ -83,15 +83,15 @@ export class ShardIntake {
   readonly #connection: Connection;
   readonly #sequence = new SettledSequence();
   readonly #keeper: SessionKeeper;
-  /** Where the session is resumed that has begun last. */
+  /** Resume address of the session that began last. */
   #resumeUrl = "";
-  /** A kept session is tried once: what it cannot replay is fetched. */
+  /** A stored session is tried once: what it cannot replay is fetched. */
   #isFirst = true;
   /** A session of this process has begun. */
   #isBegun = false;
   #stopping: Promise<void> | null = null;
 
-  /** @param shards how many there are */
+  /** @param shards total number of connections */
   constructor(parts: IntakeParts, { shard, epoch }: HeldShard, shards: number) {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
@@ -146,25 +146,25 @@ export class ShardIntake {
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(): Promise<void> {
-    // What was asked before, for an answer there, has aged unheard.
+    // Answers cached before, during another daemon's time, are outdated.
     this.#parts.directory.unhear((guildId) => this.#isMine(guildId));
     await this.#connection.start();
   }
 
   /**
-   * Hears no more. Resolves when what was heard is in the log, as far as that takes no longer than to close a connection, and how far that
-   * goes is kept. May be called twice.
+   * Stops receiving. Resolves when the received events are in the log, within the time to close a connection, and the
+   * progress is stored. May be called twice.
    */
   async stop(deadline: AbortSignal): Promise<void> {
     this.#stopping ??= this.#stop(deadline);
     await this.#stopping;
   }
 
-  /** Like {@link stop}: another daemon has this connection from then on, or already. What is known of its servers grows old. */
+  /** Like {@link stop}, when another daemon takes over this connection. What is known of its servers becomes outdated. */
   async leave(deadline: AbortSignal): Promise<void> {
     await this.stop(deadline);
     const { directory, lastMessages } = this.#parts;
-    // What comes behind them is another's to hear: an answer refers to its question rather once too often.
+    // Another daemon receives later messages, so an answer refers to its question even if it may be the last message.
     for (const [channel] of lastMessages.entries()) lastMessages.delete(channel);
     directory.unhear((guildId) => this.#isMine(guildId));
   }
@@ -172,7 +172,7 @@ export class ShardIntake {
   async #stop(deadline: AbortSignal): Promise<void> {
     const { closeMs } = this.#parts.timing;
     await this.#connection[Symbol.asyncDispose]();
-    // What is held back is only taken with the next session.
+    // Held events are only taken with the next session.
     if (!this.#replayBuffer.isHeld) await withDeadline(this.#sequence.idle(), closeMs, deadline);
     await withDeadline(this.#keeper.close(), closeMs);
     this.#intake.close();
@@ -181,7 +181,7 @@ export class ShardIntake {
   async #open(signal: AbortSignal): Promise<Session> {
     const { config, inbox, servers, logins, timing, log } = this.#parts;
     this.#interrupted();
-    // Before the first event: server names may decide who answers it.
+    // Before the first event, since server names may decide who answers it.
     await inbox.meetServers(PLATFORM_NAME, servers);
     const kept = await this.#kept();
     return await GatewaySession.open(
@@ -207,11 +207,11 @@ export class ShardIntake {
   #interrupted(): void {
     this.#connection.interrupted();
     this.#intake.interrupt();
-    // Behind the last connection nothing comes that would have to be held back.
+    // No event follows the last connection.
     if (this.#stopping === null) this.#replayBuffer.hold();
   }
 
-  /** The session that an earlier process, or another one, has left; null: there is none to go on with. Does not throw. */
+  /** The stored session, of an earlier process or another daemon; null: none to resume. Does not throw. */
   async #kept(): Promise<KeptSession | null> {
     const { identity, config, logins, log } = this.#parts;
     if (!this.#isFirst) return null;
@@ -219,7 +219,7 @@ export class ShardIntake {
     try {
       const kept = await this.#ledger.keptSession(PLATFORM_NAME, this.#shard);
       if (kept === null || kept.shards !== this.#shards || !logins.isGateway(kept.resumeUrl)) return null;
-      // A question that has waited for longer than the operator says is not answered, and the gateway tells it as a new one.
+      // Questions older than the operator's limit are not answered, but the gateway would replay them as new ones.
       if (kept.ageMs > Math.min(SESSION_MS, config.catchUpMaxAgeMs)) return null;
       if ((await identity.bot()).user.id !== kept.account) return null;
       this.#sequence.begin(kept.session, kept.sequence);
@@ -231,7 +231,7 @@ export class ShardIntake {
     }
   }
 
-  /** Up to where everything is in the log; null: that cannot be said just now. */
+  /** The last event up to which all are in the log; null: unknown now. */
   #place(): GatewayPlace | null {
     const settled = this.#sequence.settled;
     const account = this.#parts.identity.known?.user.id;
@@ -265,8 +265,8 @@ export class ShardIntake {
   }
 
   /**
-   * @param lacking the server that has to be asked for first; null: all is known
-   * @returns resolves when who may see the channels is stored; does not reject
+   * @param lacking the server that must be fetched first; null: all is known
+   * @returns resolves when the channels' privacy is stored; does not reject
    */
   async #tellPlaces(t: string, d: unknown, lacking: string | null): Promise<void> {
     const { directory, inbox } = this.#parts;
@@ -280,7 +280,7 @@ export class ShardIntake {
       .catch(() => undefined);
   }
 
-  /** @param taken to be called once the event is in the log, leaves no trace there, or is known to be missing */
+  /** @param taken call it once the event is in the log, leaves no trace there, or is known to be missing */
   #take(t: string, d: unknown, taken: () => void): void {
     const { identity, commands } = this.#parts;
     switch (t) {
@@ -317,7 +317,7 @@ export class ShardIntake {
     void this.#events.take(t, d, bot).finally(taken);
   }
 
-  /** A session has begun, or goes on. @param sought what has to be fetched */
+  /** A session has begun or continues. @param sought gaps to fetch */
   #begun(sought: "all" | "recorded"): void {
     this.#isBegun = true;
     this.#connection.resumed();
@@ -325,7 +325,7 @@ export class ShardIntake {
     this.#replayBuffer.release();
   }
 
-  /** What READY would have told. Nobody waits for it, and it does not reject. */
+  /** Fetches what READY would have reported. Not awaited; does not reject. */
   async #meetAgain(): Promise<void> {
     const { servers, directory, identity, commands, log } = this.#parts;
     log.info({ platform: PLATFORM_NAME, shard: this.#shard }, "session_resumed");

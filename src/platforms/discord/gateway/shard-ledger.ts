@@ -2,8 +2,8 @@ import type { CatchUpLedger, Gap } from "../../platform.ts";
 import { shardOf } from "./shard-of.ts";
 
 /**
- * The part of a ledger that one of several connections fills: the channels of its servers, with a watermark of its own.
- * @param openGaps those of all connections
+ * The part of a ledger for one of several connections: the channels of its servers, with its own watermark.
+ * @param openGaps the gaps of all connections
  */
 export function shardLedger(
   ledger: CatchUpLedger,
@@ -28,7 +28,7 @@ export function shardLedger(
     hasMessage: async (channel, id) => ledger.hasMessage(channel, id),
     newestMessageIds: async (channel, limit) => ledger.newestMessageIds(channel, limit),
     isCrowded: (channel) => ledger.isCrowded(channel),
-    // Before the servers were divided, or divided so, the bot listened with one connection.
+    // Before the servers were divided, or with another division, the bot listened on one connection.
     watermark: async (platform, account) =>
       (await ledger.watermark(platform, own(account))) ?? (await ledger.watermark(platform, account)),
     moveWatermark: async (platform, account, to) => ledger.moveWatermark(platform, own(account), to),

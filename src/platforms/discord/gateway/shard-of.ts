@@ -1,6 +1,9 @@
 import { isSnowflake } from "../snowflake.ts";
 
-/** Which connection tells of a server, by Discord's formula. @param guildId "": direct messages, which come on the first. Pure */
+/**
+ * The connection that reports a server's events, by Discord's formula. @param guildId "": direct messages, which the
+ * first one reports. Pure
+ */
 export function shardOf(guildId: string, shards: number): number {
   return isSnowflake(guildId) ? Number((BigInt(guildId) >> 22n) % BigInt(shards)) : 0;
 }

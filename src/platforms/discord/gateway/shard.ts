@@ -5,19 +5,18 @@ import { z } from "zod";
 import { type Backoff, backoffMs } from "../../../async/backoff.ts";
 
 export interface ShardParts {
-  /** Its number. */
   readonly shard: number;
   /** Holds the library's options, and its state for a RESUME. */
   readonly strategy: IContextFetchingStrategy;
   /** Called for each skipped unreadable frame. @param t its event's type, or `op 9` */
   readonly passedOver: (t: string, error: unknown) => void;
-  /** The library cannot go on with this shard. */
+  /** The library cannot continue this shard. */
   readonly failed: (error: Error) => void;
   /** Waits before another socket, ms. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** The library itself waits half a second before another socket, whatever has become of those before it. */
+/** Delays before another socket. The library itself always waits half a second. */
 const BACK_OFF: Backoff = { fromMs: 1000, toMs: 10_000 };
 
 /** A method of the library, whose types are private. */
@@ -36,14 +35,14 @@ const hello = z.object({ d: z.object({ heartbeat_interval: z.number().positive()
 const kindOfFrame = z.object({ op: z.unknown().optional(), t: z.unknown().optional() });
 
 /**
- * A shard of `@discordjs/ws`. The library parses frames unchecked, in functions that nobody awaits: an error
- * would end the process, and a second HELLO would beat for ever. So each frame is checked first. An error
- * costs only its frame, or the connection if no frame caused it.
+ * A shard of `@discordjs/ws`. The library parses frames unchecked, in functions that nobody awaits: an error would end
+ * the process, and a second HELLO would send heartbeats forever. So each frame is checked first. An error costs only
+ * its frame, or the connection if no frame caused it.
  */
 export function createShard({ shard: id, strategy, passedOver, failed, wait }: ShardParts): WebSocketShard {
   const shard = new WebSocketShard(strategy, id);
   let isGreeted = false;
-  /** Sockets in a row that came to nothing. */
+  /** Consecutive sockets that failed. */
   let vain = 0;
 
   const check = (frame: unknown): void => {
@@ -87,7 +86,7 @@ export function createShard({ shard: id, strategy, passedOver, failed, wait }: S
   for (const name of ["onClose", "heartbeat"]) wrap(shard, name, guarded);
   wrap(shard, "internalConnect", async (own, args) => {
     isGreeted = false;
-    // Not before the second: most often it is the socket alone that was lost.
+    // Only from the second failure on: usually just the socket was lost.
     if (vain > 1) await wait(backoffMs(BACK_OFF, vain - 2));
     vain += 1;
     await guarded(own, args);

@@ -8,25 +8,24 @@ import { WRONG_TOKEN } from "../rest/api-errors.ts";
 import { type IntakeParts, ShardIntake } from "./shard-intake.ts";
 
 export interface ShardsOptions {
-  /** `auto`: as many as Discord recommends. */
+  /** `auto`: the number that Discord recommends. */
   readonly count: number | "auto";
 }
 
 /** From the worst to the best. */
 const KINDS = ["waiting", "connecting", "interrupted", "connected"] as const;
 
-/** The connections to the gateway that this daemon has. */
 export class Shards {
   readonly #parts: IntakeParts;
   readonly #options: ShardsOptions;
   readonly #open = new Map<number, ShardIntake>();
-  /** Connections that were lost, until they are closed. */
+  /** Lost connections that are being closed. */
   readonly #leaving = new Map<number, Promise<void>>();
   readonly #starting = new Set<Promise<void>>();
-  /** Asks how many there are, until that is known. */
+  /** Asks for the number of connections until it is known. */
   readonly #counting: Connection;
   #isStopped = false;
-  /** 0: not known yet. */
+  /** 0: unknown yet. */
   #count = 0;
 
   constructor(parts: IntakeParts, options: ShardsOptions) {
@@ -48,7 +47,7 @@ export class Shards {
     await Promise.all(this.#starting);
   }
 
-  /** Hears no more: see `ShardIntake.stop`. */
+  /** Stops receiving: see `ShardIntake.stop`. */
   async stop(deadline: AbortSignal): Promise<void> {
     this.#isStopped = true;
     await Promise.all([this.#counting[Symbol.asyncDispose](), this.#parts.homes.leave(deadline)]);
@@ -58,7 +57,7 @@ export class Shards {
     ]);
   }
 
-  /** That of the connection which stands worst. */
+  /** The state of the worst connection. */
   get state(): ConnectionState {
     if (this.#count === 0) return this.#counting.state;
     const states = [...this.#open].map(([shard, { state }]) => ({ shard, state }));
@@ -106,7 +105,7 @@ export class Shards {
   }
 
   async #start(one: ShardIntake, shard: number): Promise<void> {
-    // One that came back goes on behind what it heard before.
+    // A connection that returns resumes after its own last event.
     await this.#leaving.get(shard);
     if (this.#open.get(shard) === one) await one.start();
   }
@@ -125,7 +124,7 @@ export class Shards {
   }
 }
 
-/** @param before the same connection when it was lost before */
+/** @param before the same connection's earlier loss */
 async function leave(one: ShardIntake, deadline: AbortSignal, before?: Promise<void>): Promise<void> {
   await Promise.all([one.leave(deadline), before]);
 }

@@ -1,12 +1,11 @@
-import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import type { BoundedMap } from "../../../async/bounded-map.ts";
-import { errorMessage, WeirError } from "../../../core/errors.ts";
-import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
-import type { Intake } from "../../intake/intake.ts";
+import { errorMessage } from "../../../core/errors.ts";
+import { type ChannelOnPlatform, reactionId } from "../../../core/message.ts";
+import type { Arrival, Heard, Intake } from "../../intake/intake.ts";
 import { areRead } from "../../shared/attachments.ts";
-import { isRefused } from "../../shared/platform-retry.ts";
+import { isRefused, mayPass } from "../../shared/platform-retry.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, ChannelPolicy } from "../../platform.ts";
 import { type DiscordApi, isDeletedChannel, PLATFORM_NAME } from "../rest/api.ts";
@@ -41,33 +40,20 @@ export interface EventParts {
   readonly log: Logger;
 }
 
-/** An event's place. */
 interface Place {
   readonly channel_id: string;
   readonly guild_id?: string | undefined;
 }
 
-interface Outcome {
-  readonly event: InboundEvent;
-  readonly home: ChannelOnPlatform;
-}
-
-/** A message can be fetched later; an edit, a deletion or a reaction is told once. */
-type EventKind = "message" | "change";
-
 /** Failures of an unknown kind, half a minute apart in all, after which an event is given up. */
 const MAX_UNKNOWN = 6;
-/** Maximum events being read, half of them of one channel. Further events are fetched later, as after an interruption. */
-const MAX_WAITING = 10_000;
-/** The same including removals: they are small, and some are never found again. */
-const MAX_WAITING_WITH_TAKEN_BACK = 20_000;
+/** Maximum changes that are read again, beside their channels. */
+const MAX_LATE = 10_000;
 
-/** Converts gateway events, per channel one after the other, and passes them to the intake. */
+/** Converts gateway events, per channel one after the other, for the intake. */
 export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
-  readonly #channels = new KeyedQueue();
-  /** Events that are read again, beside their channels. */
   #late = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
@@ -92,7 +78,7 @@ export class DiscordEvents {
   /** After an unread event was dropped: fetches its channel's missed messages, as after an interruption. */
   miss(d: unknown): void {
     const place = placePayload.safeParse(d);
-    if (place.success) this.#miss(place.data);
+    if (place.success) this.#parts.intake.miss(place.data.channel_id, this.#finder(place.data));
   }
 
   #route(t: string, d: unknown, bot: Bot): Promise<void> | undefined {
@@ -100,36 +86,36 @@ export class DiscordEvents {
       case "MESSAGE_CREATE": {
         const message = messagePayload.parse(d);
         this.#parts.lastMessages.set(message.channel_id, message.id);
-        return this.#enqueue(message, async () => this.#message(message, bot));
+        return this.#hand(message, async () => this.#message(message, bot), "message");
       }
       case "MESSAGE_UPDATE":
-        return this.#enqueue(updatePayload.parse(d), async () => this.#update(d, bot), "change");
+        return this.#hand(updatePayload.parse(d), async () => this.#update(d, bot));
       case "MESSAGE_DELETE": {
         const deletion = deletionPayload.parse(d);
-        return this.#enqueueTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
+        return this.#handTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
       }
       case "MESSAGE_DELETE_BULK": {
         const deletion = bulkDeletionPayload.parse(d);
-        return this.#enqueueTakenBack(deletion, async () => this.#deletions(deletion.ids, deletion));
+        return this.#handTakenBack(deletion, async () => this.#deletions(deletion.ids, deletion));
       }
       case "MESSAGE_REACTION_ADD": {
         const reaction = reactionPayload.parse(d);
         if (reaction.user_id === bot.user.id) return undefined;
-        return this.#enqueue(reaction, async () => this.#reaction(reaction), "change");
+        return this.#hand(reaction, async () => this.#reaction(reaction));
       }
       case "MESSAGE_REACTION_REMOVE":
       case "MESSAGE_REACTION_REMOVE_EMOJI":
       case "MESSAGE_REACTION_REMOVE_ALL": {
         const removal = reactionRemovalPayload.parse(d);
         if (removal.user_id === bot.user.id) return undefined;
-        return this.#enqueueTakenBack(removal, async () => this.#reactionRemoval(removal));
+        return this.#handTakenBack(removal, async () => this.#reactionRemoval(removal));
       }
       case "CHANNEL_DELETE":
       case "THREAD_DELETE": {
         const { id, guild_id: guildId } = channelPayload.parse(d);
         if (guildId === undefined) return undefined;
         const place = { channel_id: id, guild_id: guildId };
-        return this.#enqueueTakenBack(place, async () => this.#channelDeletion(id));
+        return this.#handTakenBack(place, async () => this.#channelDeletion(id));
       }
       default:
         return undefined;
@@ -140,76 +126,49 @@ export class DiscordEvents {
    * Retries until Discord answers: Discord sends the event once, and no catch-up covers old messages. Later
    * events of the channel would need the same call.
    */
-  async #enqueueTakenBack(place: Place, work: () => Promise<readonly Outcome[]>): Promise<void> {
+  async #handTakenBack(place: Place, work: () => Promise<readonly Heard[]>): Promise<void> {
     const { intake } = this.#parts;
     const isOver = (error: unknown): boolean => !mayPass(error);
-    const read = async (): Promise<readonly Outcome[]> =>
+    const read = async (): Promise<readonly Heard[]> =>
       (await intake.untilDone("taken_back_not_read_yet", work, isOver)) ?? [];
-    await this.#enqueue(place, read, "change", MAX_WAITING_WITH_TAKEN_BACK);
+    await this.#hand(place, read);
   }
 
-  async #enqueue(
+  /** Must not throw. An unread message is fetched later; Discord sends a change once, so it is read again. */
+  async #hand(
     place: Place,
-    work: () => Promise<readonly Outcome[]>,
-    kind: EventKind = "message",
-    maxWaiting = MAX_WAITING,
+    read: () => Promise<readonly Heard[]>,
+    kind: Arrival["kind"] = "change",
   ): Promise<void> {
     const { channel_id: lane } = place;
-    if (this.#channels.isFull(lane, maxWaiting)) {
-      this.#miss(place, "overflow");
-      return;
-    }
-    const storing: Promise<unknown>[] = [];
-    const isOver = await this.#channels.add(lane, async () => this.#run(place, work, storing, kind));
-    if (!isOver) await this.#readLater(place, work, storing);
-    await Promise.all(storing);
-  }
-
-  #miss({ channel_id: channelId, guild_id: guildId }: Place, why: "failure" | "overflow" = "failure"): void {
-    const { intake, directory } = this.#parts;
-    const where = async (): Promise<readonly ChannelOnPlatform[]> => {
-      const found = await directory.where(channelId, guildId);
-      return found === null ? [] : [found];
-    };
-    if (why === "overflow") intake.leave(channelId, where);
-    else intake.miss(channelId, where);
-  }
-
-  /** Must not throw: the lane continues. @returns false: it is to be read again, beside its channel */
-  async #run(
-    place: Place,
-    work: () => Promise<readonly Outcome[]>,
-    storing: Promise<unknown>[],
-    kind: EventKind,
-  ): Promise<boolean> {
-    const { intake } = this.#parts;
+    const isFetchedIfUnread = kind === "message";
+    const where = this.#finder(place);
+    const arrival: Arrival = { lane, read, kind, name: lane, where, isFetchedIfUnread };
     try {
-      // Handed over in order, without waiting for the storing.
-      for (const { event, home } of await work()) storing.push(intake.hand(event, home));
-      return true;
+      await this.#parts.intake.hand(arrival);
     } catch (error) {
       this.#tellUnread(place, error, isRefused(error) ? "event_not_read" : "event_not_read_yet");
-      // A catch-up would meet an unknown failure again, and never end.
-      const isFetched = kind === "message" && mayPass(error);
-      if (isFetched) this.#miss(place);
-      return isFetched || isRefused(error);
+      if (!isRefused(error) && !(isFetchedIfUnread && mayPass(error))) await this.#readLater(place, arrival);
     }
+  }
+
+  #finder({ channel_id: channelId, guild_id: guildId }: Place): Arrival["where"] {
+    return async () => {
+      const found = await this.#parts.directory.where(channelId, guildId);
+      return found === null ? [] : [found];
+    };
   }
 
   /** Must not throw. A change says when it was made: what came after it may be stored before it. */
-  async #readLater(
-    place: Place,
-    work: () => Promise<readonly Outcome[]>,
-    storing: Promise<unknown>[],
-  ): Promise<void> {
+  async #readLater(place: Place, arrival: Arrival): Promise<void> {
     const { intake } = this.#parts;
     const isOver = (error: unknown, failures: number): boolean =>
       isRefused(error) || (!mayPass(error) && failures >= MAX_UNKNOWN);
-    if (this.#late >= MAX_WAITING) return this.#miss(place, "overflow");
+    if (this.#late >= MAX_LATE) return intake.leave(arrival.name, arrival.where);
     this.#late += 1;
     try {
-      const outcomes = await intake.untilDone("event_not_read_yet", work, isOver);
-      for (const { event, home } of outcomes ?? []) storing.push(intake.hand(event, home));
+      const heard = await intake.untilDone("event_not_read_yet", arrival.read, isOver);
+      if (heard !== undefined) await intake.hand({ ...arrival, read: async () => Promise.resolve(heard) });
     } catch (error) {
       this.#tellUnread(place, error, "event_not_read");
     } finally {
@@ -221,7 +180,7 @@ export class DiscordEvents {
     this.#parts.log.warn({ platform: PLATFORM_NAME, channel, why: errorMessage(error) }, what);
   }
 
-  async #message(message: MessagePayload, bot: Bot): Promise<readonly Outcome[]> {
+  async #message(message: MessagePayload, bot: Bot): Promise<readonly Heard[]> {
     if (message.author.id === bot.user.id || !isSpoken(message)) return [];
     const home = await this.#home(message);
     if (home === null) return [];
@@ -244,7 +203,7 @@ export class DiscordEvents {
   }
 
   /** An update without an edit time is a link preview, a pin or the like. */
-  async #update(d: unknown, bot: Bot): Promise<readonly Outcome[]> {
+  async #update(d: unknown, bot: Bot): Promise<readonly Heard[]> {
     const { id, channel_id: channelId, edited_timestamp: at, author } = updatePayload.parse(d);
     if (at == null || author?.id === bot.user.id) return [];
     const whole = messagePayload.safeParse(d);
@@ -265,7 +224,7 @@ export class DiscordEvents {
   async #deletions(
     ids: readonly string[],
     { channel_id: channelId, guild_id: guildId }: Place,
-  ): Promise<readonly Outcome[]> {
+  ): Promise<readonly Heard[]> {
     const { directory, now } = this.#parts;
     const home = await directory.where(channelId, guildId);
     if (home === null) return [];
@@ -273,7 +232,7 @@ export class DiscordEvents {
     return ids.map((id) => ({ event: { type: "deletion", platform: PLATFORM_NAME, id, at }, home }));
   }
 
-  async #reaction(reaction: ReactionPayload): Promise<readonly Outcome[]> {
+  async #reaction(reaction: ReactionPayload): Promise<readonly Heard[]> {
     const { directory, people, reader } = this.#parts;
     const { user_id: userId, message_id: replyTo, guild_id: guildId, member, emoji } = reaction;
     const home = await directory.where(reaction.channel_id, guildId);
@@ -290,14 +249,14 @@ export class DiscordEvents {
     return [{ event: { type: "message", ...home, id, author, text, at, addressed: false, replyTo }, home }];
   }
 
-  /** Discord gives no time. Later events get later times, which tell them from repeated deliveries. */
+  /** Discord gives no time. Later events get later times, which distinguish them from repeated deliveries. */
   #moment(): Date {
     this.#lastMs = Math.max(this.#parts.now().getTime(), this.#lastMs + 1);
     return new Date(this.#lastMs);
   }
 
   /** One person's reaction, everybody's with one emoji, or all. */
-  async #reactionRemoval(removal: ReactionRemovalPayload): Promise<readonly Outcome[]> {
+  async #reactionRemoval(removal: ReactionRemovalPayload): Promise<readonly Heard[]> {
     const { directory } = this.#parts;
     const { user_id: person, message_id: messageId, emoji } = removal;
     const home = await directory.where(removal.channel_id, removal.guild_id);
@@ -315,7 +274,7 @@ export class DiscordEvents {
   }
 
   /** A deletion is final, so Discord is asked first: a channel that became invisible still exists. */
-  async #channelDeletion(id: string): Promise<readonly Outcome[]> {
+  async #channelDeletion(id: string): Promise<readonly Heard[]> {
     const { api, now } = this.#parts;
     try {
       await api.get(Routes.channel(id), channelPayload);
@@ -333,11 +292,6 @@ export class DiscordEvents {
     const name = author.global_name ?? author.username;
     return this.#parts.directory.where(id, guildId, { name, channelType });
   }
-}
-
-/** A failure of a known kind that is not for good. */
-function mayPass(error: unknown): boolean {
-  return error instanceof WeirError && !isRefused(error);
 }
 
 function signOf({ name, id }: ReactionPayload["emoji"]): string {

@@ -41,7 +41,7 @@ const poll = z.object({
   answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
 });
 
-/** Unreadable parts beside the text are dropped: the text counts. */
+/** Unreadable parts besides the text are dropped: the text counts. */
 const said = z.object({
   content: z.string().default(""),
   attachments: z.array(attachment).default([]),
@@ -121,7 +121,7 @@ export const channelPayload = z.object({
   parent_id: z.string().nullish(),
   last_message_id: z.string().nullish(),
   recipients: z.array(userPayload).optional(),
-  /** Unreadable or left out: nobody knows who may see it. */
+  /** Unreadable or missing: the channel's privacy is unknown. */
   permission_overwrites: z.array(permissionOverwrite).optional().catch(undefined),
 });
 export type ChannelPayload = z.infer<typeof channelPayload>;
@@ -185,7 +185,7 @@ export const interactionPayload = z.object({
     .object({
       name: z.string().optional(),
       options: z.array(z.object({ name: z.string(), value: z.unknown() })).optional(),
-      /** Of a button that was pressed. */
+      /** A pressed button's. */
       custom_id: z.string().optional(),
     })
     .optional(),

@@ -50,7 +50,7 @@ export class MessageReader {
   ): Promise<InboundMessage> {
     const { directory } = this.#parts;
     await directory.meetGuild(where.workspace);
-    // A connection that was resumed is not told of its servers' channels.
+    // A resumed connection does not report its servers' channels.
     if (message.content.includes("<#") && !directory.isHeard(where.workspace))
       await directory.meetWhole(where.workspace);
     const [author, { texts, images }] = await Promise.all([
@@ -128,7 +128,7 @@ export class MessageReader {
     );
   }
 
-  /** Whom a message mentions by Discord's own means, by the names that its text has. */
+  /** The people whom a message mentions in Discord's form, by the names in its text. */
   #mentioned(
     { mentions, mention_roles: roles }: MessagePayload,
     { workspace }: ChannelOnPlatform,

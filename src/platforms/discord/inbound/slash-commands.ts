@@ -52,11 +52,10 @@ const registeredCommand = z.object({
 type RegisteredCommand = z.infer<typeof registeredCommand>;
 const registeredCommands = z.array(registeredCommand);
 
-/** Maximum messages of an answer. */
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
 
-/** A command that somebody has called, or for which a button stands that somebody has pressed. */
+/** A command that a person called, or whose button a person pressed. */
 interface Called {
   readonly name: string;
   readonly argument: string;
@@ -99,7 +98,7 @@ export class SlashCommands {
     void run.finally(() => this.#running.delete(run));
   }
 
-  /** Resolves when nothing is being answered. */
+  /** Resolves when no answer is pending. */
   async idle(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -176,7 +175,7 @@ export class SlashCommands {
     if (!isDrawn) await this.#write(interaction, answerText(answer));
   }
 
-  /** @returns false: Discord does not take or does not show the card */
+  /** @returns false: Discord rejects or does not show the card */
   async #draw(
     { application_id: applicationId, token, channel_id: channel }: InteractionPayload,
     card: Card,
@@ -194,7 +193,7 @@ export class SlashCommands {
       assertDrawn(await api.call({ method: "PATCH", route, body, isAnonymous: true }));
       return true;
     } catch (error) {
-      // The text is written into the same message: it is not said twice, whatever became of the card.
+      // The text replaces the card in the same message, so nothing is shown twice, whatever became of the card.
       log.info({ channel: `${PLATFORM_NAME}:${channel}`, why: errorMessage(error) }, "card_refused");
       return false;
     }
@@ -208,7 +207,7 @@ export class SlashCommands {
       const isFirst = index === 0;
       const body = {
         content,
-        // A card may be there whose answer was lost.
+        // A card whose confirmation was lost may be there.
         ...(isFirst && { embeds: [] }),
         flags: MessageFlags.Ephemeral,
         allowed_mentions: { parse: [] },

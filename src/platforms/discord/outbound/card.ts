@@ -6,16 +6,19 @@ import { fitEscaped, fitLines, insideCodeBlock } from "../../../text/text.ts";
 import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../rest/api.ts";
 
-/** https://docs.discord.com/developers/resources/message#embed-object-embed-limits; ours are UTF-16 units, which are never fewer. */
+/**
+ * https://docs.discord.com/developers/resources/message#embed-object-embed-limits. Ours count UTF-16 units, which are
+ * never fewer than characters.
+ */
 const MAX_TITLE = 256;
 const MAX_DESCRIPTION = 4096;
 const MAX_FIELDS = 25;
 const MAX_NAME = 256;
 const MAX_VALUE = 1024;
 const MAX_ALL = 6000;
-/** What a field has to have at least to be worth a place. */
+/** Shortest value of a field that is worth a place. */
 const MIN_VALUE = 100;
-/** As wide as a telephone shows in one line. */
+/** Characters that a phone shows on one line. */
 const BAR_WIDTH = 30;
 
 const COLOURS: Readonly<Record<Card["tone"], number>> = {
@@ -40,7 +43,7 @@ interface EmbedField {
 const drawn = z.object({ embeds: z.array(z.unknown()).min(1) });
 
 /**
- * Where a bot may not embed links, Discord takes a message and leaves its embeds out.
+ * Where a bot may not embed links, Discord accepts a message but drops its embeds.
  * @param body Discord's answer to a message with an embed
  * @throws PlatformError
  */
@@ -49,7 +52,7 @@ export function assertDrawn(body: unknown): void {
   throw new PlatformError(PLATFORM_NAME, "rejected", "Discord left the embed out: the bot lacks Embed Links");
 }
 
-/** A card as an embed; its summary stands above it, as the message's text. Pure. */
+/** A card as an embed, with its summary as the message's text. Pure. */
 export function toEmbed({ title, tone, bar, fields, lists }: Card): Embed {
   const { bar: row, scale } = gaugeRows(bar, BAR_WIDTH);
   const gauge = `\`\`\`\n${row}\n${scale}\n\`\`\`\n`;
@@ -74,16 +77,16 @@ export function toEmbed({ title, tone, bar, fields, lists }: Card): Embed {
   return { ...head, fields: shown };
 }
 
-/** On one line, without what Discord reads as markup: it refuses a part without a visible character. */
+/** One line without Discord's markup. Never empty: Discord refuses a part without a visible character. */
 function words(text: string, limit: number): string {
   const line = displayableLine(text).trim();
   if (line === "") return "–";
-  // These mean something at the beginning of a line alone.
+  // Markup only at the beginning of a line.
   const sign = /^(?:#|-|\+|>)(?=[#>]*\s)/.test(line) ? "\\" : "";
   return sign + fitEscaped(line, limit - sign.length, escaped);
 }
 
-/** Behind a backslash each of them is itself: no bold text, no link with another address, no mention. */
+/** A backslash makes each of them literal: no bold text, no link with another address, no mention. */
 function escaped(character: string): string {
   return /^[\\`*_~|<[\]@]$/.test(character) ? `\\${character}` : character;
 }

@@ -3,10 +3,9 @@ import { outsideCode, piecesOf } from "./code.ts";
 import type { KnownNames } from "../rest/people.ts";
 import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";
 
-/** Discord's limit, in UTF-16 units: it counts characters, which are never more. */
+/** Discord's limit, counted in UTF-16 units, which are never fewer than its characters. */
 export const MAX_CONTENT_LENGTH = 2000;
 
-/** A text in Discord's form. */
 export interface Content {
   readonly content: string;
   /** Ids of the mentioned people. */
@@ -42,7 +41,7 @@ function convert(text: string, names: KnownNames, users: Set<string>): string {
             .join("\n"),
     )
     .filter((block) => block !== "");
-  // A table becomes a block of code: its fence must not make one run with that of the block before it.
+  // A table becomes a code block, whose fence must not join the fence of the block before it.
   const isRun = (block: string, index: number): boolean =>
     block.startsWith("`") && (blocks[index - 1] ?? "").endsWith("`");
   return blocks.map((block, index) => (isRun(block, index) ? `\n${block}` : block)).join("");

@@ -42,7 +42,7 @@ const MAX_PAGES = 3;
 const PAGE = 100;
 /** How far back the search goes for an answer to no message, ms. */
 const LOOK_BACK_MS = 3_600_000;
-/** Maximum typing signals a second: they are the most dispensable calls. */
+/** Maximum typing signals a second: they are the least important calls. */
 const MAX_TYPING = 10;
 
 /** Posts the bot's messages, each once. All calls throw PlatformError. */
@@ -90,7 +90,7 @@ export class Poster {
     this.#shown.set(messageId, { content: content.content, isPiece: !message.final });
   }
 
-  /** If the message is gone, does nothing. */
+  /** Does nothing if the message no longer exists. */
   async remove({ name }: ChannelAddress, messageId: string): Promise<void> {
     try {
       await this.#parts.api.call({ method: "DELETE", route: Routes.channelMessage(name, messageId) });
@@ -129,7 +129,7 @@ export class Poster {
     return toDiscord(text, this.#parts.people.namesIn(channel.name));
   }
 
-  /** Of what is said in a channel, this daemon may hear nothing. Without the people's names, the text just mentions nobody. */
+  /** Learns the people of a channel that this daemon may not hear. Without their names, the text mentions nobody. */
   async #meetPeople(channel: ChannelAddress): Promise<void> {
     const { directory, people, log } = this.#parts;
     const guildId = await this.#guildOf(channel);
@@ -142,7 +142,7 @@ export class Poster {
     }
   }
 
-  /** "": it is a DM; undefined: nobody knows. */
+  /** "": a DM; undefined: unknown. */
   async #guildOf({ name }: ChannelAddress): Promise<string | undefined> {
     return (await this.#parts.directory.find(name))?.guildId;
   }
@@ -166,7 +166,7 @@ export class Poster {
     return there.id;
   }
 
-  /** A message without its card says too little: it is taken back, and whoever sent it says it in words. */
+  /** Deletes a message without its card, which says too little: the sender then uses words. */
   async #keepIfDrawn(channel: ChannelAddress, there: z.infer<typeof posted>): Promise<void> {
     try {
       assertDrawn(there);
@@ -276,7 +276,7 @@ const STYLES: Readonly<Record<MessageAction["style"], ButtonStyle>> = {
 /** Buttons of one row, which holds five. */
 const MOST = 5;
 
-/** A message's actions as a row of buttons; an empty list takes those away that are there. Pure. */
+/** A message's actions as a row of buttons; an empty list removes the present ones. Pure. */
 function toComponents(actions: readonly MessageAction[]): object[] {
   if (actions.length === 0) return [];
   const components = actions.slice(0, MOST).map((action) => ({

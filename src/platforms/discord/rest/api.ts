@@ -23,7 +23,7 @@ export interface ApiOptions {
   /** Null: Discord's own. */
   readonly apiUrl: string | null;
   readonly timing: Pick<DiscordTiming, "callMs" | "longestWaitMs" | "callsPerSecond">;
-  /** How many daemons share the calls that Discord allows the bot. Default: one. */
+  /** Number of daemons that share Discord's limit of the bot's calls. Default: one. */
   readonly members?: () => number;
 }
 
@@ -103,7 +103,7 @@ export class DiscordApi implements Disposable {
     });
   }
 
-  /** How many calls a second this daemon may make, in total. */
+  /** This daemon's limit of calls a second. */
   get callsPerSecond(): number {
     return Math.max(1, Math.floor(this.#share()));
   }
@@ -130,7 +130,7 @@ export class DiscordApi implements Disposable {
   async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
     // After a 401 the client forgets the token.
     this.#rest.setToken(this.#token);
-    // The client reads it anew each second.
+    // The client reads it again each second.
     this.#rest.options.globalRequestsPerSecond = this.callsPerSecond;
     try {
       return await this.#rest.request({
@@ -151,7 +151,7 @@ export class DiscordApi implements Disposable {
   }
 }
 
-/** The client follows no redirect, and takes one for an answer: a text that was not posted would count as posted. */
+/** The client does not follow a redirect, but would take it for a success: an unposted text would count as posted. */
 const request: typeof DefaultRestOptions.makeRequest = async (url, init) => {
   const response = await DefaultRestOptions.makeRequest(url, init);
   const { status, headers, body } = response;

@@ -24,7 +24,7 @@ interface Role {
   readonly name: string;
   /** The bot that owns this role. */
   readonly botId: string | null;
-  /** Bits, in decimal; undefined: Discord has not told. */
+  /** Bits, in decimal; undefined: not reported. */
   readonly permissions: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ChannelInfo {
   /** "": a DM. */
   readonly guildId: string;
   readonly parentId: string | null;
-  /** Undefined: Discord has not told. */
+  /** Undefined: not reported. */
   readonly overwrites: ChannelPayload["permission_overwrites"];
 }
 
@@ -61,30 +61,29 @@ const MAX_REMEMBERED = 10_000;
 export class Directory {
   readonly #api: DiscordApi;
   readonly #guilds = new Map<string, Guild>();
-  /** All servers that the bot is in, by id; the names of some may not have come yet. */
+  /** All servers that the bot is in, by id; some names may be unknown yet. */
   readonly #joined = new Set<string>();
   readonly #channels = new Map<string, ChannelInfo>();
   readonly #threads = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
   readonly #dms = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
   readonly #asking = new Map<string, Promise<ChannelInfo | null>>();
   readonly #askingGuild = new Map<string, Promise<void>>();
-  /** Servers of which all channels are known. */
+  /** Servers whose channels are all known. */
   readonly #whole = new Set<string>();
-  /** Servers that the gateway told of: what is said there has been heard from then on. */
+  /** Servers that the gateway reported: their messages were heard from then on. */
   readonly #told = new Set<string>();
 
   constructor(api: DiscordApi) {
     this.#api = api;
   }
 
-  /** In how many the bot is. */
   get servers(): number {
     return this.#joined.size;
   }
 
   /**
-   * Learns from the gateway events of places; ignores all other events.
-   * @param isOfShard whether a server's events come over the connection that told it
+   * Learns from the gateway's events of places; ignores all other events.
+   * @param isOfShard whether a server's events come over the connection that reported it
    */
   learn(t: string, d: unknown, isOfShard: (guildId: string) => boolean): void {
     switch (t) {
@@ -92,7 +91,7 @@ export class Directory {
         return this.#ready(d, isOfShard);
       case "GUILD_CREATE":
       case "GUILD_UPDATE": {
-        // An unavailable server comes with its id alone.
+        // An unavailable server is reported with its id alone.
         if (guildLeftPayload.parse(d).unavailable === true) return undefined;
         const guild = guildPayload.parse(d);
         this.#setGuild(guild);
@@ -140,27 +139,27 @@ export class Directory {
     }
   }
 
-  /** The bot is in these servers, as a gateway that tells it no more would have said. */
+  /** The bot is in these servers, although a resumed gateway does not report them. */
   join(guildIds: Iterable<string>): void {
     for (const id of guildIds) this.#joined.add(id);
   }
 
-  /** Forgets all servers of a connection that another daemon has, or had: nobody tells this one what changes there, or has changed. */
+  /** Forgets all servers of a connection that another daemon has taken over, or had: their changes are not reported here. */
   unhear(isOfShard: (guildId: string) => boolean): void {
     const known = new Set([...this.#told, ...this.#guilds.keys(), ...this.#joined, ...this.#whole]);
     for (const id of known) if (isOfShard(id)) this.#forgetGuild(id);
-    // Of a channel that was asked for alone, the server may not be known.
+    // A separately fetched channel may be of an unknown server.
     for (const { id, guildId } of this.#channels.values()) if (isOfShard(guildId)) this.#channels.delete(id);
     for (const [id, { guildId }] of this.#threads.entries())
       if (guildId !== "" && isOfShard(guildId)) this.#threads.delete(id);
   }
 
-  /** Whether a channel's people are known from what they say: the gateway tells of its server. A DM's person always is. */
+  /** Whether the gateway reports a channel's messages, and so its people. A DM's person is always known. */
   isHeard(guildId: string): boolean {
     return guildId === "" || this.#told.has(guildId);
   }
 
-  /** What is known of a channel without a call. */
+  /** A channel's known data, without a call. */
   known(id: string): ChannelInfo | undefined {
     return this.#channels.get(id) ?? this.#threads.get(id) ?? this.#dms.get(id);
   }
@@ -207,8 +206,8 @@ export class Directory {
   }
 
   /**
-   * The server whose channels have to be fetched before `toldBy` can tell all that an event says: a connection that was resumed
-   * is not told of its servers. Null: none.
+   * The server whose channels must be fetched before `toldBy` can handle an event: a resumed connection does not report
+   * its servers. Null: none.
    */
   lacking(t: string, d: unknown): string | null {
     if (!TELL_PRIVACY.has(t) || t === "GUILD_CREATE" || t === "CHANNEL_DELETE") return null;
@@ -217,7 +216,7 @@ export class Directory {
     return guild === undefined || this.#whole.has(guild) ? null : guild;
   }
 
-  /** Fetches what GUILD_CREATE would tell of a server. @throws a retryable PlatformError */
+  /** Fetches the data that GUILD_CREATE would report of a server. @throws a retryable PlatformError */
   async meetWhole(guildId: string): Promise<void> {
     if (guildId === "" || this.#whole.has(guildId)) return;
     await this.meetGuild(guildId);
@@ -225,18 +224,18 @@ export class Directory {
       this.#api.find(Routes.guildChannels(guildId), channelsPayload),
       this.#api.find(Routes.guildActiveThreads(guildId), activeThreadsPayload),
     ]);
-    // What the gateway told meanwhile is newer.
+    // The gateway's data, reported meanwhile, is newer.
     if (this.#whole.has(guildId)) return;
     for (const channel of [...(channels ?? []), ...(active?.threads ?? [])])
       this.#setChannel(channel, guildId);
     this.#whole.add(guildId);
   }
 
-  /** What an event tells of who may see channels: of one, or of all of its server. */
+  /** The privacy of channels that an event reports: of one, or of all of its server. */
   toldBy(t: string, d: unknown): ChannelPrivacy[] {
     if (!TELL_PRIVACY.has(t)) return [];
     const { id, guild_id: guildId } = privacyPayload.parse(d);
-    // Of a channel that the bot may see no more, it is told as of one that is gone.
+    // A channel that the bot can no longer see is reported as deleted, too.
     if (t === "CHANNEL_DELETE")
       return [{ channel: { platform: PLATFORM_NAME, name: id ?? "" }, isPrivate: true }];
     const told =
@@ -251,9 +250,9 @@ export class Directory {
     });
   }
 
-  /** Private: not everybody of the server may see it. */
+  /** Private: some members of the server cannot see it. */
   #privacyOf({ guildId, overwrites }: ChannelInfo): { readonly isPrivate?: boolean } {
-    // The role of everybody has the id of its server.
+    // The everyone role has the id of its server.
     const permissions = this.#guilds.get(guildId)?.roles.get(guildId)?.permissions;
     if (permissions === undefined || overwrites === undefined) return {};
     return {
@@ -265,7 +264,8 @@ export class Directory {
   }
 
   /**
-   * Resolves when a server's roles are known, or never will be. The gateway sends them some time after READY.
+   * Resolves when a server's roles are known, or can no longer become known. The gateway sends them some time after
+   * READY.
    * @throws PlatformError if a call is needed and fails temporarily
    */
   async meetGuild(guildId: string): Promise<void> {
@@ -376,7 +376,7 @@ function toRole({ name, tags, permissions }: GuildPayload["roles"][number]): Rol
   return { name, botId: tags?.bot_id ?? null, permissions };
 }
 
-/** By the permissions of the role of everybody, and what the channel says over them. Pure. */
+/** By the permissions of the everyone role, and the channel's overwrites. Pure. */
 function isSeenByAll(
   permissions: string,
   overwrite: { readonly allow: string; readonly deny: string } | undefined,

@@ -51,7 +51,7 @@ export class DiscordHistory implements ChatHistory {
         limit: String(limit),
         ...(before !== null && { before }),
       });
-      // An empty page may also mean that the bot may not read the history. So a full deletion goes unnoticed:
+      // An empty page may also mean that the bot may not read the history. So a complete deletion is not noticed:
       // otherwise a lost permission would blank the log.
       if (payloads.length === 0 && before === null) return this.#blank(channel);
       found.unshift(...payloads.filter((payload) => isPeoples(payload, bot)));
@@ -78,7 +78,7 @@ export class DiscordHistory implements ChatHistory {
     return { messages: before, throughId, isEnd, ...(isHidden && { hiddenTo: timeOfId(untilId) }) };
   }
 
-  /** A channel tells its last message's id even to a bot that may not read it. */
+  /** A channel shows its last message's id even to a bot that may not read it. */
   async #blank({ channel }: MaybeGap): Promise<NewestMessages> {
     const place = await this.#parts.api.find(Routes.channel(channel.name), channelPayload);
     return { messages: [], isAll: false, isBlank: true, lastId: place?.last_message_id ?? null };

@@ -12,9 +12,9 @@ import {
 } from "../inbound/payload.ts";
 
 const MAX_CHANNELS = 2000;
-/** The newest messages of a channel that tell who speaks there. */
+/** Newest messages of a channel that are read to learn who speaks there. */
 const READ = 50;
-/** How long those that were read count, ms. */
+/** How long such a read is valid, ms. */
 const READ_MS = 60_000;
 const MAX_NAMES = 200;
 const MAX_MEMBERS = 10_000;
@@ -48,7 +48,7 @@ export class People {
   }
 
   /**
-   * Learns who speaks in a channel of which the gateway tells nothing, from its newest messages; once a minute.
+   * Learns who speaks in a channel that the gateway does not report, from its newest messages; once a minute.
    * @throws PlatformError
    */
   async read(channelId: string, guildId: string): Promise<void> {

@@ -7,7 +7,6 @@ import type { Acknowledge } from "../inbound/slash-commands.ts";
 import type { Bot } from "../web/names.ts";
 import { type ButtonPress, buttonPress, type SlashCommand, slashCommand } from "../inbound/payload.ts";
 
-/** Handlers of events and commands. */
 export interface Handlers {
   /** @returns whether to acknowledge it */
   event(body: unknown): Promise<boolean>;
@@ -15,7 +14,6 @@ export interface Handlers {
   press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void>;
   /** Called on connecting, before the first event. */
   connected(): void;
-  /** Called on disconnecting. */
   disconnected(): void;
 }
 
@@ -50,7 +48,7 @@ export function createApp(
   });
   app.action({ type: "block_actions" }, async ({ body, ack }) => {
     const press = buttonPress.safeParse(body);
-    // Of whatever is pressed elsewhere, nothing is to be done.
+    // Other buttons are only acknowledged.
     await (press.success ? handlers.press(press.data, async () => ack()) : ack());
   });
   // An error here makes the receiver leave the event unacknowledged.

@@ -36,8 +36,8 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
       `Slack's requests cannot be listened for on ${host}:${port} (${errorMessage(error)}): change platforms.slack.listen.`,
     );
   });
-  // Not before: without a listener there is no connection. Not too late: requests are read in a later turn of
-  // the event loop.
+  // Not earlier: without a listener there is no connection. Not too late: requests are read in a later turn of the
+  // event loop.
   parts.handlers.connected();
   void closed.then(() => parts.handlers.disconnected());
   server.once("close", () => resolve(new Error("The server for Slack's requests was closed.")));

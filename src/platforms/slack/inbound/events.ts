@@ -1,13 +1,11 @@
-import { KeyedQueue } from "../../../async/keyed-queue.ts";
 import type { Logger } from "pino";
 import type { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
-import { errorMessage, WeirError } from "../../../core/errors.ts";
+import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
-import type { Intake } from "../../intake/intake.ts";
+import type { Arrival, Heard, Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
-import { isRefused } from "../../shared/platform-retry.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
@@ -33,19 +31,24 @@ export interface EventsParts {
   readonly api: SlackApi;
   readonly names: Names;
   readonly reader: MessageReader;
-  readonly intake: Pick<Intake, "hand" | "miss">;
+  readonly intake: Pick<Intake, "hand">;
   readonly inbox: Pick<PlatformInbox, "meetChannels">;
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly log: Logger;
 }
 
 /** A Slack event converted for Weir; null: irrelevant. */
-type Converted = { readonly event: InboundEvent; readonly home: ChannelOnPlatform } | null;
+type Converted = Heard | null;
 
 /** Remembered events and messages, for deduplication. */
 const MAX_SEEN = 10_000;
 /** Messages whose thread is remembered, for their reactions. */
 const MAX_THREADS = 5000;
+
+const MESSAGE = { kind: "message", isFetchedIfUnread: true } as const;
+const FETCHED = { kind: "change", isFetchedIfUnread: true } as const;
+/** What is not acknowledged, Slack delivers again. */
+const REDELIVERED = { kind: "change", isFetchedIfUnread: false } as const;
 
 /** Takes in Slack's events: each once, per channel in order of arrival. */
 export class SlackEvents {
@@ -54,7 +57,6 @@ export class SlackEvents {
   readonly #filePolicy: FilePolicy;
   /** By event id, and by message id, since a mention comes as `message` and as `app_mention`. */
   readonly #seen = new BoundedMap<Promise<boolean>>(MAX_SEEN);
-  readonly #channels = new KeyedQueue();
   /** A message's thread, by the message's id; null: none. */
   readonly #threads = new BoundedMap<string | null>(MAX_THREADS);
 
@@ -103,7 +105,10 @@ export class SlackEvents {
       case "channel_deleted":
       case "group_deleted": {
         const deleted = this.#parse(goneEvent, event);
-        return deleted === null || this.#inLane(deleted.channel, async () => this.#channelDeleted(deleted));
+        return (
+          deleted === null ||
+          this.#hand(inChannel(deleted.channel), async () => this.#channelDeleted(deleted), REDELIVERED)
+        );
       }
       case "channel_rename":
       case "group_rename": {
@@ -128,10 +133,10 @@ export class SlackEvents {
         const changed = this.#parse(changedMessage, event);
         return (
           changed === null ||
-          this.#inLane(
-            changed.channel,
-            async () => this.#changed(changed),
+          this.#hand(
             placeOfMessage(changed.channel, changed.message),
+            async () => this.#changed(changed),
+            FETCHED,
           )
         );
       }
@@ -139,10 +144,7 @@ export class SlackEvents {
         const deleted = this.#parse(deletedMessage, event);
         return (
           deleted === null ||
-          this.#inLane(deleted.channel, async () => this.#deleted(deleted), {
-            channel: deleted.channel,
-            threadTs: null,
-          })
+          this.#hand(inChannel(deleted.channel), async () => this.#deleted(deleted), FETCHED)
         );
       }
       default: {
@@ -150,11 +152,7 @@ export class SlackEvents {
         if (said === null || !isSpoken(said)) return true;
         // A mention comes under two event ids, with the same text.
         return this.#once(messageId(said.channel, said.ts), async () =>
-          this.#inLane(
-            said.channel,
-            async () => this.#said(said.channel, said),
-            placeOfMessage(said.channel, said),
-          ),
+          this.#hand(placeOfMessage(said.channel, said), async () => this.#said(said.channel, said), MESSAGE),
         );
       }
     }
@@ -230,7 +228,7 @@ export class SlackEvents {
     const parsed = this.#parse(reactionEvent, event);
     const { channel, ts } = parsed?.item ?? {};
     if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
-    return this.#inLane(channel, async () => this.#reacted(parsed, channel, ts));
+    return this.#hand(inChannel(channel), async () => this.#reacted(parsed, channel, ts), REDELIVERED);
   }
 
   async #reacted(
@@ -267,31 +265,27 @@ export class SlackEvents {
     return threadTs;
   }
 
-  /** Converts events concurrently, and hands them in in order of arrival. */
-  async #inLane(
-    channel: string,
+  /**
+   * Reads events concurrently. They are handed in in order of arrival in a channel with its threads, since a
+   * reaction does not tell its thread.
+   */
+  async #hand(
+    place: SlackPlace,
     convert: () => Promise<Converted>,
-    place: SlackPlace | null = null,
+    how: Pick<Arrival, "kind" | "isFetchedIfUnread">,
   ): Promise<boolean> {
-    const converting = convert();
+    const { intake, reader } = this.#parts;
+    const converting = convert().then((heard) => (heard === null ? [] : [heard]));
     // This may fail while earlier events still run: prevents an unhandled rejection.
     converting.catch(() => undefined);
-    const { done } = await this.#channels.add(channel, async () => {
-      try {
-        return handIn(await converting, this.#parts.intake);
-      } catch (error) {
-        // Before a later event is handed in: after that, this one would never be fetched.
-        const mayPass = error instanceof WeirError && !isRefused(error);
-        if (place !== null && mayPass) this.#miss(place);
-        throw error;
-      }
+    const receipts = await intake.hand({
+      lane: place.channel,
+      read: async () => converting,
+      name: addressOf(place).name,
+      where: async () => [await reader.where(place)],
+      ...how,
     });
-    return done;
-  }
-
-  #miss(place: SlackPlace): void {
-    const { intake, reader } = this.#parts;
-    intake.miss(addressOf(place).name, async () => [await reader.where(place)]);
+    return receipts !== undefined;
   }
 
   #parse<Schema extends z.ZodType>(schema: Schema, event: { type: string }): z.output<Schema> | null {
@@ -302,8 +296,6 @@ export class SlackEvents {
   }
 }
 
-/** @returns `done`: resolves when the event is durable */
-function handIn(converted: Converted, intake: Pick<Intake, "hand">): { readonly done: Promise<boolean> } {
-  if (converted === null) return { done: Promise.resolve(true) };
-  return { done: intake.hand(converted.event, converted.home).then((receipt) => receipt !== undefined) };
+function inChannel(channel: string): SlackPlace {
+  return { channel, threadTs: null };
 }

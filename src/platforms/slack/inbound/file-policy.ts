@@ -12,10 +12,9 @@ export interface FilePolicyParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
-/** Maximum remembered threads. */
 const MAX_THREADS = 5000;
 
-/** Decides whose files are read: a message without a turn that is no context has none downloaded. */
+/** Decides whose files are read: a message that is neither a question nor context has none downloaded. */
 export class FilePolicy {
   readonly #parts: FilePolicyParts;
   /** Threads in which the bot was asked: the next message may be read before the log has the question. */
@@ -29,7 +28,7 @@ export class FilePolicy {
    * Call for each message, even without files.
    * @param before the message before an edit: an answered question stays a question
    * @returns true also if the policy is unavailable: at worst an unwanted file is read
-   * @throws SlackError if Slack does not say who the bot is, or where the message is
+   * @throws SlackError if the bot's identity or the message's place cannot be read
    */
   async readsFilesOf(
     channel: string,

@@ -10,7 +10,7 @@ const slackFile = z.object({
   title: z.string().nullish(),
   mimetype: z.string().nullish(),
   size: z.number().nullish(),
-  /** `tombstone`, `hidden_by_limit`: it is gone. */
+  /** `tombstone`, `hidden_by_limit`: the file is not available. */
   mode: z.string().nullish(),
   url_private: z.string().nullish(),
   url_private_download: z.string().nullish(),
@@ -74,7 +74,7 @@ export const reactionEvent = z.object({
 
 export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
 
-/** The subtypes of messages that say so. */
+/** The subtypes of messages that report a conversion. */
 export const conversion = z.object({
   channel: z.string(),
   subtype: z.enum(["channel_convert_to_private", "channel_convert_to_public"]),
@@ -103,7 +103,7 @@ export const buttonPress = z.object({
   type: z.literal("block_actions"),
   user: z.object({ id: z.string() }),
   container: z.object({ type: z.literal("message"), message_ts: z.string(), channel_id: z.string() }),
-  /** A message that was answered has a thread_ts that is its own. */
+  /** An answered message has its own ts as thread_ts. */
   message: z.object({ thread_ts: z.string().nullish() }).nullish(),
   response_url: z.string(),
   actions: z.array(z.object({ value: z.string().nullish() })).min(1),

@@ -8,7 +8,6 @@ export interface TextNames {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-/** The ids that a text mentions. */
 export interface MentionedIds {
   readonly people: readonly string[];
   readonly channels: readonly string[];

@@ -22,7 +22,7 @@ export interface ReaderParts {
 export interface SaidText {
   readonly text: string;
   readonly images: readonly InboundImage[];
-  /** Names that the text has of the people whom it mentions by Slack's own means. */
+  /** Names in the text for the people whom it mentions in Slack's form. */
   readonly mentions: readonly string[];
 }
 
@@ -169,7 +169,7 @@ export function placeOfMessage(channel: string, { ts, thread_ts: threadTs }: Sla
   return { channel, threadTs: isReply ? threadTs : null };
 }
 
-/** Said by us. Pure. */
+/** Whether the message is the bot's own. Pure. */
 export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_id">, bot: Bot): boolean {
   return user === bot.userId || botId === bot.botId;
 }

@@ -27,14 +27,13 @@ export interface CommandsParts {
 /** Acknowledges a command, with or without a text that only the asker sees. */
 export type Acknowledge = (answer?: { response_type: "ephemeral"; text: string }) => Promise<void>;
 
-/** What a command has brought. */
 interface Answer {
-  /** Drawn in place of the texts, if Slack takes it. */
+  /** Drawn instead of the texts, if Slack accepts it. */
   readonly card: Card | null;
   readonly texts: readonly string[];
 }
 
-/** A command that somebody has given, typed or by a button. */
+/** A person's command, typed or by a button. */
 interface Called {
   readonly channel: string;
   readonly threadTs: string | null;
@@ -43,7 +42,6 @@ interface Called {
   readonly argument: string;
 }
 
-/** Where its answer is posted. */
 interface AnswerPlace {
   readonly url: string;
   readonly threadTs: string | null;
@@ -74,7 +72,7 @@ export class SlashCommands {
     const { name, argument } = parseSlashText(command.text ?? "", this.#parts.commands);
     const answering = this.#answer({ channel, user, name, argument, threadTs: null });
     const early = await withDeadline(answering, this.#parts.ackMs);
-    // Nobody hears whether Slack took the blocks of an acknowledgement.
+    // Slack does not report whether it accepted the blocks of an acknowledgement.
     const [first, ...rest] = early === null || early.card !== null ? [] : early.texts;
     await acknowledge(first === undefined ? undefined : { response_type: "ephemeral", text: first });
     const isBegun = first !== undefined;
@@ -82,7 +80,7 @@ export class SlashCommands {
   }
 
   /**
-   * Runs the command for which a button stands; the answer is for whoever has pressed it. Resolves once the press is acknowledged.
+   * Runs a button's command; the answer is for the person who pressed it. Resolves once the press is acknowledged.
    * @throws if the acknowledgement does not reach Slack
    */
   async press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void> {
@@ -92,7 +90,7 @@ export class SlashCommands {
       message?.thread_ts == null || message.thread_ts === container.message_ts ? null : message.thread_ts;
     const asked = { channel: container.channel_id, threadTs, user: user.id };
     const answering = called === null ? null : this.#answer({ ...asked, ...called });
-    // An acknowledgement of a press says nothing.
+    // An acknowledgement of a press cannot have a text.
     await acknowledge();
     if (answering !== null) this.#begin(this.#post({ url, threadTs }, answering));
   }
@@ -185,7 +183,7 @@ function parseSlashText(
   return { name: known?.name ?? name, argument: argument.trim() };
 }
 
-/** @param most how many posts are left for it */
+/** @param most remaining posts for it */
 function partsOf(text: string, most: number): readonly string[] {
   const parts = splitText(text, PART_LENGTH).map((part) => fitMrkdwn(part, new Map(), MAX_POST_LENGTH));
   if (parts.length <= most) return parts;

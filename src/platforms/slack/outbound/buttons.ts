@@ -1,7 +1,6 @@
 import type { MessageAction } from "../../../core/message.ts";
 import { carried } from "../../shared/pressed-command.ts";
 
-/** Longest text of a section. */
 export const MAX_SECTION = 3000;
 /** Buttons of one row: more are hard to read. */
 const MOST = 5;
@@ -22,7 +21,7 @@ export type ButtonBlock =
   | { readonly type: "actions"; readonly elements: readonly Button[] };
 
 /**
- * A message with actions as blocks: its text, and a row of buttons; an empty list takes away the blocks that are there. Pure.
+ * A message with actions as blocks: its text, and a row of buttons; an empty list removes the present blocks. Pure.
  * @param text mrkdwn
  */
 export function toButtonBlocks(text: string, actions: readonly MessageAction[]): ButtonBlock[] {

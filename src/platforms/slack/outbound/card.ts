@@ -9,15 +9,15 @@ const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 const MAX_FIELDS = 10;
 const MAX_FIELD = 2000;
-/** All blocks may have 50. */
+/** Slack's limit of all blocks is 50. */
 const MAX_FACTS = 50;
 const MAX_LISTS = 20;
 /**
- * Of all blocks as JSON. The limit is not documented: people have met `msg_blocks_too_long` at 11,300 characters of text
- * (https://github.com/slackapi/bolt-js/issues/2867).
+ * Longest JSON of all blocks. The limit is not documented: people report `msg_blocks_too_long` at 11,300 characters of
+ * text (https://github.com/slackapi/bolt-js/issues/2867).
  */
 const MAX_ALL = 10_000;
-/** What a list has to have at least to be worth a place. */
+/** Shortest list that is worth a place. */
 const MIN_LIST = 500;
 const BAR_WIDTH = 30;
 
@@ -33,10 +33,7 @@ export type Block =
   | { readonly type: "section"; readonly fields: readonly Text[] }
   | { readonly type: "context"; readonly elements: readonly Text[] };
 
-/**
- * A card as blocks. What people may have written is plain text or stands in a code block, since mrkdwn has no sign that takes the meaning
- * from another. Pure.
- */
+/** A card as blocks. People's texts are plain text or in code blocks, since mrkdwn has no escape for its marks. Pure. */
 export function toBlocks({ title, summary, tone, bar, fields, lists }: Card): Block[] {
   const { bar: row, scale } = gaugeRows(bar, BAR_WIDTH);
   const legend = bar.marks.map(({ label }) => `▲ ${displayableLine(label)}`).join(" · ");

@@ -37,7 +37,7 @@ export function fitMrkdwn(markdown: string, names: MentionNames, limit: number):
   return text.replaceAll("<", "\u2039").replaceAll(">", "\u203A").replaceAll("&", "\uFF06");
 }
 
-/** Outside links and mentions, neither `>` nor an `&` that begins no entity is markup. */
+/** `>`, and an `&` that begins no entity, are markup only in links and mentions. */
 const NEEDLESS = /<[^<>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
 
 function unescaped(entity: string): string {

@@ -91,7 +91,6 @@ export class Poster {
     return id;
   }
 
-  /** Cancels the pending checks. */
   close(): void {
     for (const look of this.#looks) clearTimeout(look);
     this.#looks.clear();
@@ -146,7 +145,7 @@ export class Poster {
       void this.#statuses.get(address.name, async () => {
         const isShown = await this.#tellStatus(address, STATUS);
         if (isShown) this.#working.add(address.name);
-        // If the app may not, retries every few seconds are useless.
+        // If the app lacks the permission, frequent retries are useless.
         return { value: true, forMs: isShown ? STATUS_AGAIN_MS : MINUTES_10 };
       });
     } else if (this.#working.delete(address.name)) {
@@ -204,10 +203,7 @@ export class Poster {
     return { blocks: toButtonBlocks(fitMrkdwn(text, names, MAX_SECTION), actions) };
   }
 
-  /**
-   * A post that timed out may still be made long after its retry: the surplus post is taken back. Best
-   * effort, in memory.
-   */
+  /** A post that timed out may still appear long after its retry: the surplus post is deleted. Best effort, in memory. */
   #lookAgain(id: string, message: OutboundMessage): void {
     for (const afterMs of this.#parts.lookAgainMs) {
       const look = setTimeout(() => {

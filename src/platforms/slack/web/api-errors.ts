@@ -51,7 +51,7 @@ const LATER: ReadonlySet<string> = new Set([
   "accesslimited",
 ]);
 
-/** What Slack's error code means for a text; an unknown code means "never". */
+/** The meaning of Slack's error code for a text; an unknown code means "never". */
 export function kindOf(code: string): PlatformError["kind"] {
   if (GONE.has(code)) return "gone";
   return LATER.has(code) ? "unavailable" : "rejected";
@@ -59,7 +59,7 @@ export function kindOf(code: string): PlatformError["kind"] {
 
 const APP_PAGE = "https://api.slack.com/apps";
 
-/** What the operator must do about a refused token; null: the token is not the cause. */
+/** The remedy for a refused token; null: the token is not the cause. */
 export function tokenProblem(error: SlackError, variable: string): string | null {
   switch (error.code) {
     case "invalid_auth":

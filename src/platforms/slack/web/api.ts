@@ -35,7 +35,7 @@ export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, 
   };
 }
 
-/** The client's own refusal of a redirect says no more than that the connection failed. */
+/** Replaces the client's own refusal of a redirect, which only reports a failed connection. */
 const fetchWithoutRedirects: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: "manual" });
   const url = input instanceof Request ? input.url : String(input);
@@ -101,7 +101,7 @@ export function toSlackError(method: string, error: unknown): SlackError {
   return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
 }
 
-/** An error and what has caused it. */
+/** An error with its causes. */
 function causesOf(error: unknown): readonly Error[] {
   const causes: Error[] = [];
   for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)
@@ -111,7 +111,7 @@ function causesOf(error: unknown): readonly Error[] {
 
 const withCode = z.object({ code: z.string() });
 
-/** `fetch failed` is no reason: the reason is in the causes. */
+/** The reason behind `fetch failed`, from its causes. */
 function reasonOf(error: unknown): string {
   const proxy = proxyErrorIn(error);
   if (proxy !== null) return proxy.message;

@@ -7,7 +7,6 @@ import { SlackError } from "./slack-error.ts";
 import { Cache, type Loaded } from "../../../async/cache.ts";
 import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
 
-/** The bot itself. */
 export interface Bot {
   readonly userId: string;
   readonly botId: string;
@@ -15,7 +14,7 @@ export interface Bot {
   readonly name: string;
   readonly teamId: string;
   readonly teamName: string;
-  /** `https://acme.slack.com/`; "": Slack has not told. */
+  /** `https://acme.slack.com/`; "": not reported. */
   readonly teamUrl: string;
   readonly scopes: readonly string[];
 }
@@ -28,15 +27,15 @@ export interface Person {
 }
 
 export interface NamedChannel {
-  /** Of direct messages: "". */
+  /** "" for direct messages. */
   readonly name: string;
-  /** Of direct messages: the person. */
+  /** The person of direct messages. */
   readonly user: string | null;
-  /** Undefined: Slack has not told. */
+  /** Undefined: not reported. */
   readonly isPrivate: boolean | undefined;
 }
 
-/** Of a channel as Slack describes it: whether not everybody of the workspace may read it. Pure. */
+/** Whether some members of the workspace cannot read a channel, by Slack's description of it. Pure. */
 export function privacyOf(channel: {
   readonly is_private?: boolean | null | undefined;
   readonly is_mpim?: boolean | null | undefined;
@@ -65,7 +64,7 @@ export class Names {
     this.#log = log;
   }
 
-  /** The bot as it was told last; null: it is not known yet. */
+  /** The bot's last known identity; null: unknown yet. */
   get known(): Bot | null {
     return this.#known;
   }
@@ -153,7 +152,7 @@ export class Names {
     return groups.get(id) ?? id;
   }
 
-  /** Caches a channel that Slack described unasked. */
+  /** Caches a channel from an unrequested description. */
   learnChannel(id: string, channel: NamedChannel): void {
     this.#channels.set(id, { value: channel, forMs: HOUR_MS });
   }

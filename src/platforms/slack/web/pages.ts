@@ -2,7 +2,6 @@ import { RateLimiter } from "../../shared/rate-limiter.ts";
 import type { SlackApi } from "./api.ts";
 import { type MessagePage, messagePage, type SlackMessage } from "../inbound/payload.ts";
 
-/** Maximum pages per read. */
 const MAX_PAGES = 10;
 
 export interface Pages {

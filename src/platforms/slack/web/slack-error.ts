@@ -1,9 +1,8 @@
 import { PlatformError } from "../../platform.ts";
 import { PLATFORM_NAME } from "../address.ts";
 
-/** A failed Web API call. */
 export class SlackError extends PlatformError {
-  /** Slack's error code, as `channel_not_found`; null: no readable answer. */
+  /** Slack's error code, such as `channel_not_found`; null: no readable answer. */
   readonly code: string | null;
   /** The missing scope if that is the cause. */
   readonly needed: string | null;

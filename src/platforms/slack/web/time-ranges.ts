@@ -20,8 +20,8 @@ export interface TimeRange {
 }
 
 /**
- * The first messages after a ts, complete up to a time. If one read cannot take all, Slack does not say which
- * end it returns: so a shorter range is requested, sized by the density of messages.
+ * The first messages after a ts, complete up to a time. If one read cannot take all, Slack does not document which end
+ * it returns: so a shorter range is requested, sized by the density of messages.
  * @param untilTs the end of the wanted messages; null: none
  * @param firstMs the range's length, ms; null: all
  * @throws SlackError

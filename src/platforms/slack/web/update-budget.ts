@@ -1,6 +1,6 @@
 /** Slack allows an app about fifty `chat.update` a minute in a workspace (tier 3). */
 const PER_MINUTE = 50;
-/** Of these, updates kept for final texts whose answer showed no piece, as after a restart. */
+/** Updates kept for final texts without shown pieces, as after a restart. */
 const KEPT = 10;
 const MINUTE_MS = 60_000;
 /** A draft untouched for this long has ended in another way, ms. */
@@ -45,7 +45,7 @@ export class UpdateBudget {
     if (isFinal) this.#open.delete(key);
   }
 
-  /** The answer needs no more updates: it was posted whole, or its draft was taken back. */
+  /** The answer needs no more updates: it was posted whole, or its draft was withdrawn. */
   ended(key: string): void {
     this.#open.delete(key);
   }

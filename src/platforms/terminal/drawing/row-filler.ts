@@ -13,7 +13,8 @@ const CLOSING = /^[々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュ�
 /**
  * Fills rows of a terminal with words, and breaks between them. Text comes piece by piece: the last word waits until it
  * is whole, since only then it is known whether it fits; a word that is longer than a row is broken where the row
- * ends. Pieces, put together, give the same rows as the whole text.
+ * ends. Pieces, put together, give the same rows as the whole text. Libraries such as wrap-ansi take whole texts, and have no
+ * indentation for further rows.
  */
 export class RowFiller {
   #width = 0;

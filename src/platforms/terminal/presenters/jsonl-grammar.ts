@@ -27,13 +27,14 @@ export type ParsedLine =
 
 const MAX_NAME_LENGTH = 200;
 
-const name = z
+/** A name that a script gives: of a person, a channel or a message. */
+export const nameSchema = z
   .string()
   .min(1)
   .max(MAX_NAME_LENGTH)
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must not hold control characters")
-  .transform(storableText);
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must not hold control characters");
+const name = nameSchema.transform(storableText);
 
 const message = z.strictObject({
   author: name,

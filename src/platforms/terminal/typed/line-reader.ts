@@ -1,8 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import type { Readable } from "node:stream";
 
-/** Longer lines are refused: a stream without line ends must not fill the memory. */
-const MAX_LINE_LENGTH = 64 * 1024 * 1024;
+/** In UTF-16 units. Longer lines are refused: a stream without line ends must not fill the memory. */
+export const MAX_LINE_LENGTH = 64 * 1024 * 1024;
 
 export type InputLine =
   | { readonly type: "line"; readonly number: number; readonly text: string }

@@ -27,7 +27,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly adopted: boolean;
   /**
    * From now on starts it again whenever it has ended. For who holds the data lock for long: a daemon.
-   * @param onLost told once, where it does not start any more
+   * @param onLost called once if the server cannot be started again
    */
   supervise(onLost: (error: OperatorError) => void, timing?: SupervisionTiming): void;
   /** A shutdown has begun: from now on it is not started again. */

@@ -140,7 +140,7 @@ async function firstOf(starting: Promise<ProgramResult>, pgData: string): Promis
   }
 }
 
-/** The log holds pieces of statements, and so of what people said: nobody else may read it. */
+/** The log holds pieces of statements, and so of messages: other accounts may not read it. */
 async function openLog(logFile: string): Promise<FileHandle> {
   const found = await stat(logFile).catch(() => null);
   if (found !== null && found.size > LOG_MAX_BYTES) await rename(logFile, `${logFile}.old`);

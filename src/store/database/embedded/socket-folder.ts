@@ -8,7 +8,7 @@ import { giveToAccount, type ServerAccount } from "./server-account.ts";
  * @param socketName the socket's file name, for the length of its path
  * @returns a folder inside of the data folder or, where its path would be too long for a socket, a private one
  *   among the temporary files that is the same at every start
- * @throws OperatorError if somebody else has put something in that place
+ * @throws OperatorError if another account owns the place
  */
 export async function prepareSocketFolder(
   dataDir: string,

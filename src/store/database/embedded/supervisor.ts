@@ -12,7 +12,7 @@ export interface SupervisionTiming {
   readonly waitToMs: number;
   /** Starts in a row that fail before it is given up. */
   readonly maxAttempts: number;
-  /** One that has run so long did not end for the reason that the one before it did. */
+  /** After this time a server counts as healthy: its next end has a new reason. */
   readonly soundAfterMs: number;
 }
 
@@ -31,7 +31,7 @@ export type ServerState = "runs" | "crashed" | "stopped";
 export interface SupervisedServer {
   /** What has become of it. May throw where that cannot be told just now. */
   readonly look: () => Promise<ServerState>;
-  /** Brings it up again, also where somebody else has done so. @throws if it does not start */
+  /** Starts the server again, or finds the one that another process has started. @throws if it does not start */
   readonly start: (signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
@@ -52,8 +52,8 @@ export function waitBeforeStart(failed: number, why: string, timing: Supervision
 }
 
 /**
- * Starts a server again whenever it has ended, until `end`. If it does not start any more, it is given up once, and
- * whoever runs the process is told.
+ * Starts a server again whenever it has ended, until `end`. If the server cannot be started again, the supervisor stops and
+ * reports it once.
  */
 export class Supervisor {
   readonly #server: SupervisedServer;
@@ -81,7 +81,7 @@ export class Supervisor {
   async #run(): Promise<void> {
     let absentSince: number | null = null;
     while (await this.#rest(this.#timing.lookEveryMs)) {
-      // What can't be told now (no file may be opened, say) is told by the next look.
+      // A failed look (no file can be opened, say) counts as running; the next look decides.
       const state = await this.#server.look().catch(() => "runs" as const);
       absentSince = state === "stopped" ? (absentSince ?? performance.now()) : null;
       const isLeftAlone = absentSince !== null && performance.now() - absentSince < this.#timing.graceMs;

@@ -1,4 +1,4 @@
-/** An error as Discord answers it: `{ message, code, errors? }`. */
+/** An error in Discord's form: `{ message, code, errors? }`. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: number;

@@ -5,7 +5,7 @@ export interface Limit {
   readonly windowMs: number;
 }
 
-/** More than the client's own 50 a second, so that a test meets only the limits that it sets. */
+/** More than the client's own 50 a second, so that only the test's limits matter. */
 const DEFAULT_LIMIT: Limit = { requests: 1_000, windowMs: 1_000 };
 
 export interface Allowance {
@@ -25,7 +25,6 @@ export class Buckets {
     this.#limits.set(`${method} ${route}`, limit);
   }
 
-  /** Counts one request. */
   take(method: string, route: string, major: string): Allowance {
     const name = `${method} ${route}`;
     const limit = this.#limits.get(name) ?? DEFAULT_LIMIT;
@@ -49,7 +48,7 @@ export class Buckets {
   }
 }
 
-/** Milliseconds as the headers have them: seconds with three decimals. */
+/** Milliseconds in the headers' form: seconds with three decimals. */
 export function seconds(ms: number): string {
   return (ms / 1_000).toFixed(3);
 }

@@ -12,7 +12,7 @@ import { noContent, ok, param, parseBody, type RestAnswer, type RestCall, type R
 
 const MAX_COMMANDS = 100;
 
-/** As Discord documents it: of letters that have a lower case, only that. */
+/** By Discord's documentation: letters with a lower case must be in lower case. */
 const validName = z
   .string()
   .regex(/^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u)
@@ -76,7 +76,7 @@ function list(call: RestCall): RestAnswer {
   return ok(inScope(call).map(({ command }) => command));
 }
 
-/** Creates it, or replaces the one of the same name, which keeps its id. */
+/** Creates it, or replaces the one of the same name, whose id stays. */
 function put(
   call: RestCall,
   body: z.infer<typeof commandBody>,
@@ -125,7 +125,7 @@ function edit(call: RestCall): RestAnswer {
       "Application command names must be unique",
     );
   }
-  // An absent field stays as it is.
+  // An absent field stays unchanged.
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   record.command = { ...record.command, ...given, version: call.state.ids.next() };
   return ok(record.command);

@@ -39,7 +39,7 @@ export const interactionRoutes: readonly Route[] = [
   { method: "DELETE", pattern: ANSWER, needsNoToken: true, handle: remove },
 ];
 
-/** The first answer, which has to come in time and may come only once. */
+/** The first answer, which must come in time and only once. */
 function callback(call: RestCall): RestAnswer {
   const { state } = call;
   const interaction = state.interactions.get(param(call, "interaction"));
@@ -61,7 +61,7 @@ function callback(call: RestCall): RestAnswer {
   });
 }
 
-/** Right after a deferral it is the deferred answer that gets the text, and no second one comes. */
+/** Right after a deferral it fills the deferred answer, instead of adding a second one. */
 function followUp(call: RestCall): RestAnswer {
   const interaction = interactionOf(call);
   const body = readMessageBody(call.body);
@@ -87,7 +87,7 @@ function remove(call: RestCall): RestAnswer {
   return noContent;
 }
 
-/** The interaction whose token is in the path. @throws ApiError 50027 when it is too old, 10015 before its callback */
+/** The interaction whose token is in the path. @throws ApiError 50027 if it is too old, 10015 before its callback */
 function interactionOf(call: RestCall): InteractionRecord {
   const token = param(call, "token");
   const found = [...call.state.interactions.values()].find((interaction) => interaction.token === token);

@@ -8,7 +8,7 @@ import { parseBody, type RestCall } from "./route.ts";
 
 const MAX_CONTENT_LENGTH = 2_000;
 
-/** https://docs.discord.com/developers/components/reference: five buttons a row, each with an id of its own. */
+/** https://docs.discord.com/developers/components/reference: five buttons a row, each with a unique id. */
 const actionRow = z.strictObject({
   type: z.literal(ComponentType.ActionRow),
   components: z
@@ -53,7 +53,7 @@ const messageBody = z.looseObject({
 export type MessageBody = z.infer<typeof messageBody>;
 
 /**
- * Reads the body of whatever creates or edits a message. The limit counts UTF-16 units, which is the strictest
+ * Reads the body of a request that creates or edits a message. The limit counts UTF-16 units, which is the strictest
  * reading of "2000 characters".
  * @throws ApiError 50035
  */
@@ -95,7 +95,7 @@ function refuseLargeEmbeds(embeds: readonly APIEmbed[]): void {
   if (total > MAX_EMBED_TEXT) refuse("total");
 }
 
-/** What is left of embeds in a channel where the bot may not embed links. @throws ApiError 50013 if nothing is left of the message */
+/** The embeds that remain where the bot may not embed links. @throws ApiError 50013 if the message would be empty */
 export function permittedEmbeds(
   { access }: ChannelRecord,
   { content, embeds }: MessageBody,
@@ -105,7 +105,7 @@ export function permittedEmbeds(
   return [];
 }
 
-/** @throws ApiError 50006 where there is nothing to see */
+/** @throws ApiError 50006 if it is empty */
 export function refuseEmpty(call: RestCall, body: MessageBody): void {
   const isEmpty = (body.content ?? "").trim() === "" && (body.embeds ?? []).length === 0;
   if (isEmpty && call.uploads.length === 0) throw emptyMessage();

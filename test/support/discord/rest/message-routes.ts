@@ -54,7 +54,10 @@ function render(state: State, message: MessageRecord): object {
   return toMessage(state, message, state.options.allowsMessageContent);
 }
 
-/** Newest first, whatever was asked for; `after` gives the messages that follow directly. Who may not read them is given none. */
+/**
+ * Newest first, whatever was requested; `after` gives the messages that follow directly. Empty without the permission
+ * to read them.
+ */
 function list(call: RestCall): RestAnswer {
   const channel = channelOf(call);
   const limit = Number(call.query.get("limit") ?? 50);
@@ -105,7 +108,7 @@ function create(call: RestCall): RestAnswer {
   return ok(render(call.state, message));
 }
 
-/** With `enforce_nonce` the message of the same nonce is answered, if one was sent within the last minutes. */
+/** With `enforce_nonce`: a message of the same nonce from the last minutes, if any. */
 function sameNonce(state: State, channel: ChannelRecord, body: MessageBody): MessageRecord | null {
   if (body.enforce_nonce !== true) return null;
   if (body.nonce === undefined || body.nonce === null) {
@@ -164,7 +167,7 @@ function react(call: RestCall, userId: string, isOn: boolean): RestAnswer {
   return noContent;
 }
 
-/** A Unicode emoji, or `name:id` of one that a guild of the bot's has. */
+/** A Unicode emoji, or `name:id` of an emoji in one of the bot's guilds. */
 function isEmoji(call: RestCall, emoji: string): boolean {
   if (/^(?:\p{RGI_Emoji}|\p{Extended_Pictographic})$/v.test(emoji)) return true;
   const [name = "", id = ""] = emoji.split(":");

@@ -17,7 +17,7 @@ import {
   type Route,
 } from "./route.ts";
 
-/** The limits of the identify rate; high, since tests log in often. */
+/** Limits of logins; high, since tests log in often. */
 const SESSION_STARTS = { total: 1_000, remaining: 999, reset_after: 86_400_000 };
 
 const threadBody = z.looseObject({ name: z.string().min(1).max(100) });

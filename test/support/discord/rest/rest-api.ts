@@ -16,11 +16,11 @@ import { fit, type RestAnswer, type Route } from "./route.ts";
 const ROUTES: readonly Route[] = [...placeRoutes, ...messageRoutes, ...commandRoutes, ...interactionRoutes];
 const BASE = /^\/api(\/v10)?(?=\/)/;
 
-/** What Discord's proxy sends when something behind it is wrong: no JSON. */
+/** The answer of Discord's proxy for a failed server: no JSON. */
 const PROXY_ERROR =
   "<html><head><title>error</title></head><body>The service is not available.</body></html>";
 
-/** One request on its way through the pipeline. */
+/** One request in the pipeline. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -34,8 +34,8 @@ interface Exchange {
 }
 
 /**
- * REST v10 below `/api`. In order: the fault before the commit, the token, the bucket, the handler (the commit), the
- * fault after it, the answer.
+ * REST v10 below `/api`. In order: a fault before the commit, the token, the bucket, the handler (the commit), a fault
+ * after it, the answer.
  */
 export class RestApi {
   readonly buckets = new Buckets();
@@ -104,7 +104,7 @@ export class RestApi {
     }
   }
 
-  /** Does what the fault says, if this is its time. @returns whether that was all: there is no answer any more */
+  /** Runs the fault if this is its time. @returns whether no answer follows */
   async #suffer(exchange: Exchange, when: When): Promise<boolean> {
     const { fault, response } = exchange;
     if (fault === null || (("when" in fault ? fault.when : undefined) ?? "before") !== when) return false;
@@ -145,7 +145,7 @@ export class RestApi {
   }
 }
 
-/** Literal parts go before parameters: the table has them in that order. */
+/** Literal parts precede parameters, as in the table. */
 function findRoute(
   method: string,
   path: string,

@@ -10,7 +10,6 @@ export interface UploadedFile {
   readonly body: Uint8Array;
 }
 
-/** One request that fits a route. */
 export interface RestCall {
   readonly state: State;
   readonly params: ReadonlyMap<string, string>;
@@ -21,7 +20,7 @@ export interface RestCall {
 
 export interface RestAnswer {
   readonly status: number;
-  /** Undefined: none, as for 204. */
+  /** Undefined: no body, as for 204. */
   readonly body?: unknown;
 }
 
@@ -31,7 +30,7 @@ export interface Route {
   readonly pattern: string;
   /** Interactions carry their own token in the path. Default: false. */
   readonly needsNoToken?: boolean;
-  /** @throws ApiError if the request is refused; nothing has changed then */
+  /** @throws ApiError if the request is refused, without any change */
   handle(call: RestCall): RestAnswer;
 }
 
@@ -42,7 +41,7 @@ export function param(call: RestCall, name: string): string {
   return call.params.get(name) ?? "";
 }
 
-/** The path's values by name; null if it does not fit. */
+/** The path's values by name; null: no match. */
 export function fit(pattern: string, path: string): Map<string, string> | null {
   const wanted = pattern.split("/");
   const given = path.split("/");
@@ -56,7 +55,7 @@ export function fit(pattern: string, path: string): Map<string, string> | null {
   return params;
 }
 
-/** @throws ApiError 50035 where the body has another shape */
+/** @throws ApiError 50035 for a body of another shape */
 export function parseBody<Shape extends z.ZodType>(shape: Shape, body: unknown): z.infer<Shape> {
   const parsed = shape.safeParse(body ?? {});
   if (parsed.success) return parsed.data;

@@ -1,0 +1,50 @@
+/**
+ * Notes: lines that an agent writes into files of its folder, of each channel apart (`note-keeper.ts`). A turn reads and writes them by
+ * `turn-notes.ts`; when a message is edited or deleted, `note-sweeper.ts` deletes the lines that repeat it from the files.
+ */
+
+import { hasOwnFolder } from "../../agent-files/agent-folder.ts";
+import { sceneOf } from "../../channel/turns/turn-channel.ts";
+import type { Feature } from "../feature.ts";
+import { type NoteKit, NOTES } from "./key.ts";
+import { keeperOf } from "./note-keeper.ts";
+import { NoteStore } from "./note-store.ts";
+import { NoteSweeper } from "./note-sweeper.ts";
+import { memoryWrite, note } from "./tools.ts";
+import { NO_NOTES, readNotes, TurnNotes } from "./turn-notes.ts";
+
+export const notes: Feature<null, NoteKit> = {
+  key: NOTES,
+  toolsOf: ({ id, notes: mayWrite }, agentsDir) =>
+    mayWrite && hasOwnFolder(agentsDir, id) ? [memoryWrite, note] : [],
+  async channelFiles(database, channel, agent) {
+    const keeper = keeperOf(agent);
+    if (keeper === null) return [];
+    const where = { channel: channel.id, agent: agent.config.id, fileNames: sceneOf(channel).fileNames };
+    return (await readNotes(new NoteStore(database), keeper, where)).files;
+  },
+  open({ database, setup, log }) {
+    const store = new NoteStore(database);
+    const sweeper = new NoteSweeper(store, log, () => {
+      const { config, agents } = setup();
+      return new Map(
+        config.agents.flatMap(({ id }) => {
+          const keeper = keeperOf(agents.of(id).agent);
+          return keeper === null ? [] : [[id, keeper]];
+        }),
+      );
+    });
+    return {
+      service: null,
+      kitOf(site) {
+        const keeper = keeperOf(site.agent);
+        if (keeper === null) return NO_NOTES;
+        return new TurnNotes({ ...site, notes: store }, site.turn.id, keeper, sceneOf(site).fileNames);
+      },
+      filesOf: async (kitOf) => kitOf(NOTES).read(),
+      work: () => sweeper,
+      sweepFiles: async () => sweeper.sweep(),
+      [Symbol.asyncDispose]: async () => sweeper[Symbol.asyncDispose](),
+    };
+  },
+};

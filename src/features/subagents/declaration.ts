@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { HOUR_MS, flag, option, table, text, whole } from "../../config/schema/values.ts";
+import type { Declaration } from "../declaration.ts";
+
+const options = table(
+  "….subagents",
+  {
+    enabled: option(
+      flag,
+      false,
+      "true: the agent may have subagents work on tasks, which cost what they use. false: it has no tool for that.",
+    ),
+    wait_ms: option(
+      whole(0, HOUR_MS, "milliseconds"),
+      30_000,
+      "How long an answer waits for a subagent. What takes longer goes on, and the agent tells of it when it has ended.",
+    ),
+    max_parallel: option(
+      whole(1, 100, "subagents"),
+      4,
+      "How many of them are at work at the same time in one channel; others wait for their turn.",
+    ),
+    max_steps: option(
+      whole(1, 1000, "steps"),
+      16,
+      "How many times one of them may use tools before it has to report.",
+    ),
+    timeout_ms: option(
+      whole(1000, 24 * HOUR_MS, "milliseconds"),
+      900_000,
+      "How long one of them may be at work (15 minutes). Then it has failed.",
+    ),
+    personas: option(
+      z
+        .record(
+          z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+          text("text, at most 20000 characters, under a name of small letters, digits and -", 20_000).min(1),
+        )
+        .describe("a table of names and texts; names are small letters, digits and -"),
+      {},
+      "Who a subagent may be, by names that the agent chooses from; each text is the beginning of its instructions: " +
+        '{ researcher = "You compare sources, and say where they disagree." }.',
+    ),
+  },
+  "Helpers that the agent gives a task to while it goes on: see docs/subagents.md.",
+);
+
+export const subagents = {
+  options: { subagents: options },
+  agentOptions: {},
+  tools: [],
+  templates: {
+    /** Each a list of names that the model may choose from. */
+    "tool-spawn-agent": { personas: "list", models: "list", tools: "list" },
+    /** Instructions of a subagent. */
+    subagent: {
+      /** Of the agent that has begun it. */
+      agent_name: "text",
+      date: "text",
+      /** What the configuration says of the persona; "": there is none. */
+      persona: "text",
+      /** Names; empty: it has none. */
+      tools: "list",
+    },
+    /** What a subagent is asked. */
+    "subagent-task": {
+      task: "text",
+      /** Of the conversation; "": it is told nothing of it. */
+      brief: "text",
+    },
+  },
+  describedTools: ["spawn_agent"],
+  callPurpose: "subagent",
+  openWork: {
+    table: "subagents",
+    progress:
+      "format('%s with %s steps in %s ms, begun %s times', count(*), sum(jsonb_array_length(w.steps)), sum(w.spent_ms), sum(w.begun))",
+  },
+  check: () => [],
+} as const satisfies Declaration;

@@ -1,0 +1,71 @@
+/**
+ * Subagents: an agent has runs of a model work on tasks beside its turns. A turn begins them (`turn-subagents.ts`); their rows decide
+ * which of them run in a channel and how each end is reported (`channel-subagents.ts`); `subagent-run.ts` is the loop of one of them.
+ */
+
+import { DueWorkDesk } from "../../channel/due-work.ts";
+import type { Database } from "../../store/database/database.ts";
+import { formatNumber } from "../../text/format.ts";
+import { ToolFailure } from "../../tools/tool.ts";
+import type { Feature } from "../feature.ts";
+import { agentsCommand } from "./command.ts";
+import { type SubagentKit, SUBAGENTS } from "./key.ts";
+import { openLines } from "./report-texts.ts";
+import { SubagentDesk } from "./subagent-desk.ts";
+import { SubagentStore } from "./subagent-store.ts";
+import { spawnAgent } from "./tool.ts";
+import { TurnSubagents } from "./turn-subagents.ts";
+
+export const subagents = subagentsBy((database) => new SubagentStore(database));
+
+/** @param storeOf how its rows are read and written */
+export function subagentsBy(
+  storeOf: (database: Database) => SubagentStore,
+): Feature<SubagentDesk, SubagentKit> {
+  return {
+    key: SUBAGENTS,
+    describedToolsOf: (agent) => (agent.subagents.enabled ? [spawnAgent(agent)] : []),
+    commands: [{ command: agentsCommand, after: "ask" }],
+    async waiting(database) {
+      const json = await storeOf(database).countOpen();
+      const { count, since } = json;
+      return {
+        json,
+        line: (_time, oldest) =>
+          count === 0
+            ? "none"
+            : `${formatNumber(count)} at work, or their reports are not told yet${oldest(since)}`,
+      };
+    },
+    section: {
+      kind: "subagents",
+      ofTurn: async (kit) => kit.lines(),
+      async ofChannel(database, channel, time) {
+        const { open } = await storeOf(database).look(channel);
+        return openLines(open, time);
+      },
+    },
+    open({ database }) {
+      const rows = storeOf(database);
+      const desk = new SubagentDesk(rows);
+      return {
+        service: desk,
+        background: desk,
+        kitOf: (site) => (site.agent.config.subagents.enabled ? new TurnSubagents(site, desk) : NONE),
+        begunBy: async (channel, messageId) => rows.turnOf(channel, messageId),
+        work({ store, waker }) {
+          desk.tellBy(new DueWorkDesk(store, waker));
+          return null;
+        },
+        [Symbol.asyncDispose]: async () => desk[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
+
+const NONE: SubagentKit = {
+  lines: async () => [],
+  async spawn() {
+    throw new ToolFailure("You have no subagents.");
+  },
+};
