@@ -282,36 +282,6 @@ begin
   update channels c set covered_to = v_covered where c.id = p_channel and c.covered_to < v_covered;
 end $$;
 
--- Ends the jobs that are written ahead and may have read one of these entries. An edit or a deletion inside voids one stretch; the
--- next one is written from the text as it is then.
-create function void_ahead(p_channel bigint, p_seqs bigint[], p_reason text) returns void language sql as $$
-  update jobs j set state = 'stale', reason = p_reason, ended_at = clock_timestamp()
-   where j.channel_id = p_channel and (j.state = 'ahead' or (j.state = 'running' and j.is_ahead))
-     and exists (select from unnest(p_seqs) s where s between coalesce(j.saw_from, j.from_seq) and j.to_seq)
-$$;
-
--- An edit voids by its message and by its notes.
-create function revisions_void_ahead() returns trigger language plpgsql as $$
-begin
-  perform void_ahead(new.channel_id, new.seq || array(
-    select r.noted_seq from revisions r where r.channel_id = new.channel_id and r.seq = new.seq and r.noted_seq is not null),
-    'a message that it had read was edited');
-  return null;
-end $$;
-create trigger revisions_void_ahead after insert on revisions for each row execute function revisions_void_ahead();
-
--- A deletion empties a message's text, and the arguments of tool calls that tell of it. The order of the view does not matter here:
--- no stretch has an entry that is covered already. An expired text was not retracted, and voids nothing.
-create function entries_void_ahead() returns trigger language plpgsql as $$
-begin
-  perform void_ahead(new.channel_id, array[new.seq], 'a message that it had read was deleted');
-  return null;
-end $$;
-create trigger entries_void_ahead after update on entries
-  for each row when (old.expired_at is not distinct from new.expired_at
-                     and (old.text <> new.text or old.data is distinct from new.data or old.deleted_at is distinct from new.deleted_at))
-  execute function entries_void_ahead();
-
 -- Voids what is written ahead where another summary was committed first: one that a person forced, or a reset.
 create function channels_void_ahead() returns trigger language plpgsql as $$
 begin

@@ -24,7 +24,7 @@ create table vector_progress (
 comment on column vector_progress.memories_to is
   'the last memory, by id: those of a channel are written under its row lock, so that they come in the order of their ids';
 
--- A retracted or expired text loses its vector.
+-- A deleted or expired text loses its vector; an edited one by `store/deletion/carriers/vectors.ts`.
 create function entries_drop_vector() returns trigger language plpgsql as $$
 begin
   delete from entry_vectors v where v.channel_id = new.channel_id and v.seq = new.seq;
@@ -33,16 +33,6 @@ end $$;
 create trigger entries_drop_vector after update on entries
   for each row when (old.text <> new.text or old.deleted_at is distinct from new.deleted_at)
   execute function entries_drop_vector();
-
--- An edited text needs a vector as well. The entries behind it that have one are passed over.
-create function revisions_drop_vector() returns trigger language plpgsql as $$
-begin
-  delete from entry_vectors v where v.channel_id = new.channel_id and v.seq = new.seq;
-  update vector_progress p set entries_to = new.seq - 1 where p.channel_id = new.channel_id and p.entries_to >= new.seq;
-  return null;
-end $$;
-create trigger revisions_drop_vector after insert on revisions
-  for each row execute function revisions_drop_vector();
 
 -- Begins a channel's vectors, from the start where they are of another model. Returns how far they reach.
 create function begin_vectors(p_channel bigint, p_model text, out entries_to bigint, out memories_to bigint) language plpgsql as $$

@@ -1,6 +1,5 @@
--- Edits and deletions: nothing tells a retracted text any longer. Which summaries and memories tell it is found by what their maker
--- had read, and by the terms that they share with the text (`text/telling-terms.ts`).
--- Locks: `lock_search` of the channel, then the channel's row, then those of its threads.
+-- Edits and deletions of the log itself. What repeats a removed text is found by what its maker had read and by shared terms, and removed
+-- by the carriers of `store/deletion/deletion-engine.ts`, which also says the order of the locks.
 
 -- Makes entries say what they say now. An older text stays only where the view shows it to a model that has read it: the text before
 -- the first noted edit, and each note. The caller holds the channel's row lock.
@@ -62,16 +61,16 @@ end $$;
 create trigger channels_forget_outdated after update of covered_to on channels
   for each row when (old.covered_to < new.covered_to) execute function channels_forget_outdated();
 
--- Applies an edit: it adds a revision, notes the change if a turn has read the text, updates the search index, and marks the
--- summaries and the job that hold the old text. The caller removes the memories and substitutes the summaries that tell it, in
--- the same transaction. An edit that is older than the latest known one was delivered late and changes nothing.
+-- Applies an edit: it adds a revision, appends a notice of the change if a turn has read the text, and updates the search index. The
+-- caller removes what repeats the old text, in the same transaction. An edit that is older than the latest known one was delivered
+-- late and changes nothing.
 -- outcome: unknown; expired (its text is no longer kept: nothing was changed); unchanged; replaced (nobody had read it); noted (a notice
 -- was appended). former: all that the message said before.
 create function revise_message(
   p_channel bigint, p_message_id text, p_text text, p_tokens integer, p_at timestamptz,
   out outcome text, out seq bigint, out noted_seq bigint, out former text[]
 ) language plpgsql as $$
-declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at timestamptz; v_seqs bigint[];
+declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at timestamptz;
 begin
   perform lock_search(p_channel);
   select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
@@ -97,14 +96,6 @@ begin
   perform forget_outdated(p_channel, array[v_entry.seq]);
   perform index_entries(p_channel, v_entry.seq, v_entry.seq + 1);
   update search_progress p set erased_at = clock_timestamp() where p.channel_id = p_channel;
-  v_seqs := array(select r.noted_seq from revisions r
-                   where r.channel_id = p_channel and r.seq = v_entry.seq and r.noted_seq is not null) || v_entry.seq;
-  update summaries s set needs_redo = true
-   where s.channel_id = p_channel and s.live and s.kind <> 'reset'
-     and exists (select from unnest(v_seqs) v where v between s.from_seq and s.to_seq);
-  update jobs j set edited = true
-   where j.channel_id = p_channel and j.state in ('running', 'staged')
-     and exists (select from unnest(v_seqs) v where v between j.from_seq and j.to_seq);
 end $$;
 
 -- Takes the locks of a deletion, and returns all that the messages say and have said.
@@ -118,8 +109,8 @@ begin
      where e.channel_id = p_channel and e.message_id = any (p_message_ids) and e.deleted_at is null;
 end $$;
 
--- Deletes a message: its text is removed from the log, its revisions and the search index; a job that may have read it is stale; and a
--- memory that loses its last source is removed. The caller replaces the summaries that may tell it, in the same transaction.
+-- Deletes a message: its text is removed from the log, its revisions and the search index, and a memory that loses its last source is
+-- removed. The caller removes what repeats it, in the same transaction.
 create function delete_message(p_channel bigint, p_message_id text, out seq bigint) language plpgsql as $$
 begin
   perform lock_search(p_channel);
@@ -133,9 +124,6 @@ begin
   update search_progress p set erased_at = clock_timestamp(), deleted_at = clock_timestamp(),
                                deleted_seq = least(p.deleted_seq, delete_message.seq)
    where p.channel_id = p_channel;
-  update jobs j set state = 'stale', reason = 'a message that it had read was deleted', ended_at = clock_timestamp()
-   where j.channel_id = p_channel and j.state in ('running', 'staged')
-     and delete_message.seq between coalesce(j.saw_from, j.from_seq) and j.to_seq;
   perform take_proofs(p_channel, delete_message.seq, null);
 end $$;
 

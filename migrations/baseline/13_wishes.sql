@@ -54,16 +54,6 @@ create trigger jobs_bring_wishes after update of state on jobs
   for each row when (new.state = 'committed' and old.state <> 'committed' and new.kind = 'leaf' and old.result ? 'wishes')
   execute function jobs_bring_wishes();
 
--- A wish is deleted with its message, and with an edit of it.
-create function entries_take_wishes() returns trigger language plpgsql as $$
-begin
-  delete from wishes w where w.channel_id = new.channel_id and w.seq = new.seq;
-  return null;
-end $$;
-create trigger entries_take_wishes after update of deleted_at on entries
-  for each row when (old.deleted_at is null and new.deleted_at is not null) execute function entries_take_wishes();
-create trigger revisions_take_wishes after insert on revisions for each row execute function entries_take_wishes();
-
 -- Locks a channel and the one that it is a thread of, in the order of their ids, and raises their counts of retractions, so that every
 -- holder of their wishes in memory reads them again.
 create function touch_wishes(p_channel bigint) returns void language sql as $$

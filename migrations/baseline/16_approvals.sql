@@ -136,27 +136,6 @@ create trigger entries_blank_approvals after update of data on entries
   for each row when (new.kind = 'tool_call' and new.data is distinct from old.data and old.expired_at is not distinct from new.expired_at)
   execute function entries_blank_approvals();
 
--- A retracted message asks for nothing any longer; a deleted decision names nobody.
-create function entries_void_approvals() returns trigger language plpgsql as $$
-declare v_entry entries;
-begin
-  select e.* into v_entry from entries e where e.channel_id = new.channel_id and e.seq = new.seq;
-  if v_entry.addressed then
-    perform void_approvals(array(
-      select a.id from approvals a join turns t on t.id = a.turn_id
-       where a.channel_id = new.channel_id and a.state in ('open', 'allowed') and new.seq between t.from_seq and t.to_seq));
-    if v_entry.message_id like 'approval/%' and v_entry.deleted_at is not null then
-      update approvals a set decided_name = '', decided_by = null
-       where a.channel_id = new.channel_id and 'approval/' || a.id = v_entry.message_id;
-    end if;
-  end if;
-  return null;
-end $$;
-create trigger entries_void_approvals after update of deleted_at on entries
-  for each row when (old.kind = 'user' and old.deleted_at is null and new.deleted_at is not null)
-  execute function entries_void_approvals();
-create trigger revisions_void_approvals after insert on revisions for each row execute function entries_void_approvals();
-
 -- A call that was asked for before a reset is not run after it.
 create function summaries_void_approvals() returns trigger language plpgsql as $$
 begin

@@ -188,17 +188,6 @@ begin
          is distinct from ('active', excluded.channel_id, excluded.cron, excluded.time_zone, excluded.text);
 end $$;
 
--- A reminder is deleted with the message that asked for it.
-create function entries_end_reminders() returns trigger language plpgsql as $$
-begin
-  perform end_reminders(array(
-    select r.id from reminders r where r.channel_id = new.channel_id and r.asked_seq = new.seq and r.state = 'active'), 'gone');
-  return null;
-end $$;
-create trigger entries_end_reminders after update of deleted_at on entries
-  for each row when (old.kind = 'user' and old.deleted_at is null and new.deleted_at is not null)
-  execute function entries_end_reminders();
-
 -- Nothing is said in a channel that is deleted.
 create function channels_end_reminders() returns trigger language plpgsql as $$
 begin

@@ -57,7 +57,7 @@ create function texts_wait(p_summary summaries, p_first bigint, p_last bigint) r
                                      and coalesce(s.texts_gone_to, 0) < s.to_seq and s.from_seq <= p_last and s.to_seq >= p_first))
 $$;
 
--- Removes the texts of p_first..p_last, which `store/log/retention.ts` has found under a summary. From the first of them on, that summary's range
+-- Removes the texts of p_first..p_last, which `store/deletion/retention.ts` has found under a summary. From the first of them on, that summary's range
 -- is never summarised again. p_prints: [{seq, revisions, said}] of each message whose text expires, made of what it said with so many
 -- edits; the prints in hexadecimal. Returns how many entries lost their text; null: something has changed since they were found.
 create function expire_texts(

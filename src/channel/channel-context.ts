@@ -137,9 +137,16 @@ export interface FolderTexts {
    * Names of those texts of an agent's folder that are active in a channel.
    * @param guest the agent, if the channel is another one's
    */
-  activeTexts(channel: ChannelId, agent: Pick<Agent, "folder">, guest?: AgentId): Promise<readonly string[]>;
+  readonly activeTexts: (
+    channel: ChannelId,
+    agent: Pick<Agent, "folder">,
+    guest?: AgentId,
+  ) => Promise<readonly string[]>;
   /** The files of an agent's folder that are of a channel alone, as its next turn would read them. */
-  channelFiles(channel: ChannelRow, agent: Pick<Agent, "folder" | "config">): Promise<readonly AgentFile[]>;
+  readonly channelFiles: (
+    channel: ChannelRow,
+    agent: Pick<Agent, "folder" | "config">,
+  ) => Promise<readonly AgentFile[]>;
 }
 
 /** The actors' access to a daemon's features. */

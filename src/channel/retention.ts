@@ -4,7 +4,7 @@ import { PollLoop } from "../async/poll-loop.ts";
 import type { RetentionConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
-import { BEFORE_ALL_IMAGES, type RetentionStore } from "../store/log/retention.ts";
+import { BEFORE_ALL_IMAGES, type RetentionStore } from "../store/deletion/retention.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Interval between searches for expired content, ms. */

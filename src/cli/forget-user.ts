@@ -8,7 +8,7 @@ import { formatAddress } from "../core/ids.ts";
 import { buildDaemon } from "../daemon/daemon.ts";
 import { redactPerson } from "../router/redact-messages.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
-import type { BorneByPerson, KnownPerson, SpokenPlace } from "../store/log/personal-data.ts";
+import type { BorneByPerson, KnownPerson, SpokenPlace } from "../store/deletion/personal-data.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";

@@ -4,7 +4,7 @@ import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform, platformRow } from "..
 import { OperatorError } from "../core/errors.ts";
 import { describeStranger, letInByCode } from "../features/pairing/pairing-desk.ts";
 import { type PairedPerson, PairingStore, type PlatformPerson } from "../features/pairing/pairing-store.ts";
-import type { KnownPerson } from "../store/log/personal-data.ts";
+import type { KnownPerson } from "../store/deletion/personal-data.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";

@@ -12,7 +12,7 @@ import {
 } from "../core/message.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import type { EditOutcome } from "../store/log/edits.ts";
+import type { EditOutcome } from "../store/deletion/edits.ts";
 import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
 import { redactMessages, REDACTED_AT_ONCE } from "./redact-messages.ts";

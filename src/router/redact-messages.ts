@@ -1,7 +1,7 @@
 import type { Waker } from "../channel/waker.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import type { Blanked } from "../store/log/deletion.ts";
+import type { Deleted } from "../store/deletion/deletions.ts";
 import type { Store } from "../store/store.ts";
 import { writeThrough } from "./write-through.ts";
 
@@ -51,7 +51,7 @@ export async function redactMessages(
   { store, waker, digesterOf }: RedactionParts,
   channel: ChannelRow,
   ids: readonly string[],
-): Promise<Blanked> {
+): Promise<Deleted> {
   if (ids.length === 0) return { seqs: [], memories: 0 };
   const digester = digesterOf(channel);
   return writeThrough(

@@ -9,9 +9,11 @@ import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
-import { ErasureStore } from "./log/erasures.ts";
-import { TermKeys } from "./log/fingerprints.ts";
-import { RetentionStore } from "./log/retention.ts";
+import { CARRIERS } from "./deletion/carriers/carriers.ts";
+import { DeletionEngine } from "./deletion/deletion-engine.ts";
+import { ErasureStore } from "./deletion/erasures.ts";
+import { TermKeys } from "./deletion/fingerprints.ts";
+import { RetentionStore } from "./deletion/retention.ts";
 import { GapStore, ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
 import { GatewayShardStore } from "./channels/gateway-shards.ts";
@@ -30,7 +32,7 @@ import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
-import { PersonalDataStore } from "./log/personal-data.ts";
+import { PersonalDataStore } from "./deletion/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
 import { ReactionStore } from "./log/reactions.ts";
@@ -108,11 +110,12 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     return wishes.believed;
   };
   const keys = new TermKeys(signer);
+  const engine = new DeletionEngine(CARRIERS, keys);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
     members: new MemberStore(db),
-    log: new LogStore(db, keys),
+    log: new LogStore(db, engine),
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
@@ -132,7 +135,7 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
-    people: new PersonalDataStore(db, keys),
+    people: new PersonalDataStore(db, engine),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),
     fates: new MessageFateStore(db),

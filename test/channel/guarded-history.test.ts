@@ -41,14 +41,14 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   assert.equal(await history.commit(job), "committed");
   assert.equal(history.current.summaries[0]?.needsRedo, false);
 
-  const edited = await store.log.edit(id, "boat-1", "boat 7", new Date());
+  const edited = await store.log.edit(id, "boat-1", "boat 7", new Date(), TEST_DIGESTER);
   assert.equal(edited.outcome, "noted");
   await history.noticeEdit(1, edited.outcome === "noted" ? edited.notedSeq : 0);
   assert.equal(history.current.summaries[0]?.needsRedo, true);
   assert.deepEqual(history.current, (await store.load(id)).history);
 
   // Of one that is still raw, no summary knows.
-  const later = await store.log.edit(id, "boat-4", "boat 8", new Date());
+  const later = await store.log.edit(id, "boat-4", "boat 8", new Date(), TEST_DIGESTER);
   assert.equal(later.outcome, "noted");
   await history.noticeEdit(4, later.outcome === "noted" ? later.notedSeq : 0);
   assert.deepEqual(history.current, (await store.load(id)).history);
@@ -58,7 +58,7 @@ test("an edit of a text that a summary covers is in memory as it is in the rows:
   const behind = await store.jobs.begin(owner, rest);
   await store.jobs.stage(behind, { parts: [], memories: [], summary: SUMMARY });
   assert.equal(await history.commit(behind), "committed");
-  const again = await store.log.edit(id, "boat-1", "boat 9", new Date());
+  const again = await store.log.edit(id, "boat-1", "boat 9", new Date(), TEST_DIGESTER);
   await history.noticeEdit(1, again.outcome === "noted" ? again.notedSeq : 0);
   assert.deepEqual(
     history.current.summaries.map(({ needsRedo }) => needsRedo),
@@ -79,7 +79,7 @@ test("what a tool quotes is in memory as it reads in the rows, also where it was
       entry.kind === "tool_result" ? entry.references.map(({ text }) => text) : [],
     );
 
-  await store.log.edit(id, "mast-1", "mast 8", new Date());
+  await store.log.edit(id, "mast-1", "mast 8", new Date(), TEST_DIGESTER);
   const call = { id: "call-1", name: "search_history", arguments: "{}" };
   await history.appendTurnEntries(
     turn,
@@ -100,7 +100,7 @@ test("what a tool quotes is in memory as it reads in the rows, also where it was
   assert.deepEqual(history.current, (await store.load(id)).history);
 
   const before = history.current.entries;
-  const edited = await store.log.edit(id, "mast-2", "mast 9", new Date());
+  const edited = await store.log.edit(id, "mast-2", "mast 9", new Date(), TEST_DIGESTER);
   assert.equal(edited.outcome, "noted");
   await history.noticeEdit(2, edited.outcome === "noted" ? edited.notedSeq : 0);
   assert.deepEqual(quoted(), ["mast 8", "mast 9"]);

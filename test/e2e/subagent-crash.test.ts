@@ -1,7 +1,9 @@
 // proves: src/features/subagents/channel-subagents.ts, src/features/subagents/subagent-store.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { prepareBlanking } from "../../src/store/log/deletion.ts";
+import { CARRIERS } from "../../src/store/deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../../src/store/deletion/deletion-engine.ts";
+import { prepareDeletion } from "../../src/store/deletion/deletions.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
@@ -23,6 +25,8 @@ import {
   taskOf,
   untilClosed,
 } from "../support/subagents.ts";
+
+const ENGINE = new DeletionEngine(CARRIERS);
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());
@@ -136,7 +140,7 @@ test("killed between taking a report back and telling what is left, the agent is
   await until("call of the subagent", () => askedBySubagents(model).length === 1);
   const channel = await beside.store.channels.find({ platform: "loopback", name: "room" });
   assert.ok(channel !== undefined);
-  const takeBack = await prepareBlanking(beside.db, channel.id, ["ask"], TEST_DIGESTER);
+  const takeBack = await prepareDeletion(ENGINE, beside.db, channel.id, ["ask"], TEST_DIGESTER);
   await using first = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1'");
   await using again = await gateRows(beside, "insert on entries", "new.message_id = 'subagent/1/again'");
   report.resolve();

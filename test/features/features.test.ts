@@ -17,9 +17,9 @@ const SLICES: Readonly<
     word: /approval|approver/i,
     elsewhere: {
       "core/message.ts": "the ids of Weir's own messages",
-      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
-      "store/memory/retold-rules.ts": "until it is a carrier of its own",
-      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
+      "store/deletion/carriers/approvals.ts": "its carrier",
+      "store/deletion/carriers/carriers.ts": "the list of carriers",
+      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
     },
   },
   notes: {
@@ -28,8 +28,6 @@ const SLICES: Readonly<
       "agent-texts.ts": "a flag of the folder's template",
       "config/schema/agents.ts": "its option, which stands between others in config.toml",
       "prompts/catalogue.ts": "a flag of the folder's template",
-      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
-      "store/memory/retold-notes.ts": "until it is a carrier of its own",
     },
   },
   pairing: {
@@ -44,11 +42,11 @@ const SLICES: Readonly<
   reminders: {
     word: /remind/i,
     elsewhere: {
+      "store/deletion/carriers/carriers.ts": "the list of carriers",
+      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
+      "store/deletion/carriers/reminders.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "cli/pair.ts": "says that reminders end",
-      "store/log/deletion.ts": "until it is a carrier of its own",
-      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
-      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },
   skills: {
@@ -69,6 +67,9 @@ const SLICES: Readonly<
   subagents: {
     word: /subagent|spawn.?agent/i,
     elsewhere: {
+      "store/deletion/carriers/carriers.ts": "the list of carriers",
+      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
+      "store/deletion/carriers/subagents.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "core/context.ts": "a kind of section",
       "context/sections/section.ts": "a kind of section",
@@ -76,9 +77,6 @@ const SLICES: Readonly<
       "config/schema/budget.ts": "a text of another option",
       "config/schema/file.ts": "a text of another option",
       "config/schema/models.ts": "a text of another option",
-      "store/memory/retold-due-work.ts": "until it is a carrier of its own",
-      "store/memory/retold-subagents.ts": "until it is a carrier of its own",
-      "store/memory/recovered-terms.ts": "until it is a carrier of its own",
     },
   },
 };

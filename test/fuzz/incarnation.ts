@@ -48,8 +48,7 @@ import { createStore, type Store } from "../../src/store/store.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase, type Ways } from "./freezable-database.ts";
-import { NO_SIGNER, type Signer } from "../../src/store/database/signing-key.ts";
-import { FUZZ_KEY } from "./fuzz-key.ts";
+import { FUZZ_SIGNER } from "./fuzz-key.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
 import { actTool } from "./deeds.ts";
@@ -126,11 +125,9 @@ const UNROUTED = {
   failureText: () => "",
 };
 
-const SIGNER: Signer = { ...NO_SIGNER, derive: async () => Promise.resolve(FUZZ_KEY) };
-
 /** As a mutant has it. */
 function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
-  const plain = createStore(database, { signer: SIGNER });
+  const plain = createStore(database, { signer: FUZZ_SIGNER });
   return mutant?.store?.(plain, database) ?? plain;
 }
 

@@ -8,7 +8,7 @@ import { withDeadline } from "../../src/async/deadline.ts";
 import { Database } from "../../src/store/database/database.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
-import { TAKEN_OUT } from "../../src/store/compaction/renewed-summaries.ts";
+import { TAKEN_OUT } from "../../src/store/deletion/carriers/summaries.ts";
 import { DeletedTexts } from "./checks/i12-deleted.ts";
 import { differences } from "./checks/i9-fold.ts";
 import { checkRows } from "./checks/rows.ts";

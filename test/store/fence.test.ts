@@ -103,7 +103,7 @@ test("messages, edits and deletions may be written by anyone", async () => {
   await weir.say(id, "one", { id: "first" });
   await store.channels.take(id);
   assert.equal(await weir.say(id, "two"), 2);
-  assert.equal((await store.log.edit(id, "first", "uno", new Date())).outcome, "replaced");
+  assert.equal((await store.log.edit(id, "first", "uno", new Date(), TEST_DIGESTER)).outcome, "replaced");
   assert.equal(await store.log.delete(id, "first", TEST_DIGESTER), 1);
 });
 

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore } from "./open-store.ts";
 import { beginTurn } from "../support/turns.ts";
+import { TEST_DIGESTER } from "../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -119,7 +120,7 @@ test("no row is of a channel that there is not", async () => {
 
 test("a row of the log neither changes nor goes; only its text may", async () => {
   const { id } = await spokenIn("append-only", 2);
-  await weir.store.log.edit(id, await messageId(id, 2), "edited", new Date());
+  await weir.store.log.edit(id, await messageId(id, 2), "edited", new Date(), TEST_DIGESTER);
   const where = `where channel_id = ${id}`;
   await weir.refuses(BROKEN, `delete from entries ${where}`);
   await weir.refuses(BROKEN, `update entries set text = 'other' ${where}`);

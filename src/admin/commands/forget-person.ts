@@ -1,5 +1,5 @@
 import { REDACTED_AT_ONCE, redactMessages, redactPerson } from "../../router/redact-messages.ts";
-import type { SpokenPlace } from "../../store/log/personal-data.ts";
+import type { SpokenPlace } from "../../store/deletion/personal-data.ts";
 import { counted } from "../../text/text.ts";
 import { type AskedCommand, type CommandParts, placeName } from "./command.ts";
 import type { Typed } from "./command-rule.ts";

@@ -1,4 +1,4 @@
-/** Lines of a file of notes. What the agent has written ends with the id of its row in the log; all else is a person's. Pure. */
+/** Lines of a file of notes. The agent's own lines end with the ids of their rows; all others are a person's. Pure. */
 
 /** `- 14:05 the lift is broken <!-- note 12 -->`; a reader of Markdown does not see the mark. */
 const MARK = /(?<! ) *<!-- note (\d{1,15}) -->[ \t]*$/;
@@ -14,10 +14,10 @@ export interface OwnLine {
 /** The longest note, in UTF-16 units. */
 export const LONGEST_NOTE = 500;
 
-/** What an agent wants to note, on one line, and as plain text: it can neither close the mark nor make one. */
+/** A note on one line of plain text, which can neither close a mark nor contain one. */
 export function noteText(text: string): string {
   let said = text.replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replaceAll(TURNING, "");
-  // What is left and right of a part may make one again.
+  // The text on both sides of a replaced part may form another one.
   for (let before = ""; before !== said;) {
     before = said;
     said = said.replaceAll(/<!--|--!?>/g, "--");
@@ -25,7 +25,7 @@ export function noteText(text: string): string {
   return said.trim();
 }
 
-/** Characters that turn the direction of what follows: a person would read another line than stands there. */
+/** Characters that turn the direction of the following text: a person would see another line than the file has. */
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/g;
 
 function lineOf({ id, text }: OwnLine): string {
@@ -60,7 +60,7 @@ export function withoutLines(text: string, ids: ReadonlySet<number>): string {
   return left.length === lines.length ? text : left.join("\n");
 }
 
-/** The text with a line behind all others, or in the place of one of the agent's own. */
+/** The text with a line after all others, or in place of one of the agent's own. */
 export function withLine(text: string, line: OwnLine, instead: number | null): string {
   const lines = text.split("\n");
   const place = instead === null ? -1 : lines.findIndex((one) => idOf(one) === instead);

@@ -8,7 +8,7 @@ export interface PlatformPerson {
   readonly person: string;
 }
 
-/** Somebody whose direct messages are answered because they were let in. */
+/** A person who was let in to direct messages. */
 export interface PairedPerson extends PlatformPerson, LetInPerson {
   /** `platform:id` of an owner; `operator`: by the command line. */
   readonly letInBy: string;
@@ -16,29 +16,29 @@ export interface PairedPerson extends PlatformPerson, LetInPerson {
 
 /** Somebody who asks to be let in. */
 export interface PairingRequest extends PlatformPerson {
-  /** What they are called on the platform. */
+  /** Their name on the platform. */
   readonly name: string;
   readonly code: string;
   readonly askedAt: Date;
 }
 
-/** Who has asked to be let in since owners were told last. */
+/** The requests since the last report to the owners. */
 interface PairingNews {
   readonly requests: readonly PairingRequest[];
   /** Until the next report is allowed; 0: there is nothing new to report. */
   readonly waitMs: number;
 }
 
-/** What became of a stranger's message; see `ask_pairing`. */
+/** The outcome of a stranger's message; see `ask_pairing`. */
 export type PairingState = "paired" | "asked" | "waiting";
 
 /** How long a code is valid. */
 export const CODE_VALID_MS = 3_600_000;
 /** Codes of one platform that are valid at a time: the oldest yields to a new one. */
 export const MOST_CODES = 50;
-/** Owners are told of new requests no more often. */
+/** Least time between two reports to owners. */
 const NEWS_EVERY_MS = 60_000;
-/** A name on its way to whoever lets people in, in UTF-16 units. */
+/** Longest stored name, in UTF-16 units. */
 const MAX_NAME = 100;
 
 const VALID = `interval '${CODE_VALID_MS} milliseconds'`;
@@ -108,7 +108,7 @@ export class PairingStore {
     return row?.done === true;
   }
 
-  /** Requests of which the owners of a platform are to be told by the caller now, who then calls {@link ownersKnow}. */
+  /** Requests that the caller reports to the owners of a platform now; then it calls {@link ownersKnow}. */
   async takeNews(platform: string): Promise<PairingNews> {
     const [row] = await this.#db.query<{ waitMs: number; codes: string[] }>(
       {
@@ -122,7 +122,7 @@ export class PairingStore {
     return { waitMs, requests: open.filter(({ code }) => codes.includes(code)) };
   }
 
-  /** The owners were told of these requests. */
+  /** These requests were reported to the owners. */
   async ownersKnow(platform: string, requests: readonly PairingRequest[]): Promise<void> {
     await this.#db.query(
       {
@@ -133,7 +133,7 @@ export class PairingStore {
     );
   }
 
-  /** Takes back that a person was let in. @returns false: they were not */
+  /** Reverses letting a person in. @returns false: they were not let in */
   async remove({ platform, person }: PlatformPerson): Promise<boolean> {
     const [row] = await this.#db.query<{ done: boolean }>(
       { name: "pairing_remove", text: "select unpair_person($1, $2) as done" },
@@ -158,7 +158,7 @@ export class PairingStore {
     }));
   }
 
-  /** Is another text whenever somebody was let in or taken out, or has asked: cheap to ask for each second. */
+  /** A text that changes with each change of the requests and the people; cheap enough to read each second. */
   async version(): Promise<string> {
     const [row] = await this.#db.query<{ version: string }>({
       name: "pairing_version",
@@ -168,7 +168,7 @@ export class PairingStore {
     return row?.version ?? "";
   }
 
-  /** People of these platforms who are to be told that they were let in: each is given to one caller, once. */
+  /** People of these platforms whose welcome is still to be sent; each is returned once, to one caller. */
   async toGreet(
     platforms: readonly string[],
   ): Promise<{ readonly platform: string; readonly channel: string }[]> {

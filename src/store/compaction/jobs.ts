@@ -12,7 +12,7 @@ import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { type Digester, type Extract, mostTokens } from "./extracts.ts";
-import { type EditedMeanwhile, renewWritten } from "./renewed-summaries.ts";
+import { type EditedMeanwhile, renewWritten } from "../deletion/carriers/summaries.ts";
 import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
 
 const NOTHING: JobResult = { parts: [], memories: [], summary: null };

@@ -3,13 +3,14 @@ import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../cor
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
+import { CARRIERS } from "../deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../deletion/deletion-engine.ts";
+import { prepareDeletion } from "../deletion/deletions.ts";
+import { type EditOutcome, editMessage, prepareEdit } from "../deletion/edits.ts";
+import { knowDeletions, knowsDeletions } from "../deletion/known-deletions.ts";
 import { AppendQueue } from "./append-queue.ts";
-import { deleteMessage } from "./deletion.ts";
-import { type EditOutcome, editMessage, prepareEdit } from "./edits.ts";
 import { estimateDraft, toDraftRow } from "./draft-rows.ts";
 import { readCurrentEntries, readEntries, readEntriesAt } from "./entry-rows.ts";
-import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
-import { knowDeletions, knowsDeletions } from "./known-deletions.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
@@ -26,12 +27,12 @@ export interface WrittenBeside {
 /** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
 export class LogStore {
   readonly #db: Database;
-  readonly #keys: TermKeys;
+  readonly #engine: DeletionEngine;
   readonly #lanes: AppendQueue;
 
-  constructor(db: Database, keys: TermKeys = NO_TERM_KEYS) {
+  constructor(db: Database, engine = new DeletionEngine(CARRIERS)) {
     this.#db = db;
-    this.#keys = keys;
+    this.#engine = engine;
     this.#lanes = new AppendQueue(db);
   }
 
@@ -49,7 +50,7 @@ export class LogStore {
 
   /**
    * Appends what a running turn wrote. `after`: the last message that the turn answers. `shown`: memories that its model was shown; a
-   * call that is appended once one of them is gone has no arguments.
+   * call that is appended after one of them is removed has no arguments.
    * @param beside what is written in the same transaction; default: nothing
    */
   async appendTurnEntries(
@@ -99,8 +100,8 @@ export class LogStore {
   }
 
   /**
-   * Gives a message a new text, and takes what was made of its old one.
-   * @param digester of the extracts that stand in for summaries of it; default: they stay as they are
+   * Gives a message a new text, and removes what repeats its old one.
+   * @param digester makes the extracts that replace summaries of it
    * @param isLate it was read later than it was made
    */
   async edit(
@@ -108,25 +109,30 @@ export class LogStore {
     messageId: string,
     text: string,
     at: Date,
-    digester?: Digester,
+    digester: Digester,
     isLate = false,
   ): Promise<EditOutcome> {
     const edit = { id: messageId, text, at, isLate };
-    const makers = { digester, keys: this.#keys };
-    const blank = await prepareEdit(this.#db, channel, edit, makers);
-    return this.#db.transaction(async (client) => editMessage(client, channel, edit, makers, blank));
+    const engine = this.#engine;
+    const deletion = await prepareEdit(engine, this.#db, channel, edit, digester);
+    return this.#db.transaction(async (client) =>
+      editMessage(engine, client, channel, edit, digester, deletion),
+    );
   }
 
   /**
-   * Blanks a message, with all that was made of it.
-   * @returns the seq whose text was erased; undefined: there is no such message
+   * Deletes the text of a message, and everything that repeats it.
+   * @returns its seq; undefined if there is none (any more)
    */
   async delete(channel: ChannelId, messageId: string, digester: Digester): Promise<Seq | undefined> {
-    return deleteMessage(this.#db, channel, messageId, digester, this.#keys);
+    const { seqs } = await this.#db.transaction(
+      await prepareDeletion(this.#engine, this.#db, channel, [messageId], digester),
+    );
+    return seqs[0];
   }
 
   /**
-   * Notes that the channel's owner knows of all deletions up to its last one. What a turn calls that does not says nothing.
+   * Notes that the channel's owner knows of all deletions up to its last one. Calls of a turn that may not are logged without words.
    * @param last as a snapshot says
    * @returns false: there is a later one, and nothing was noted
    */

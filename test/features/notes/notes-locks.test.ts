@@ -1,4 +1,4 @@
-// proves: src/features/notes/note-store.ts, src/store/memory/retold-notes.ts
+// proves: src/features/notes/note-store.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Owner } from "../../../src/core/ids.ts";

@@ -1,4 +1,4 @@
-// proves: src/features/reminders/reminder-store.ts, src/store/memory/retold-due-work.ts, migrations/baseline/17_reminders.sql
+// proves: src/features/reminders/reminder-store.ts, src/store/deletion/carriers/due-work.ts, migrations/baseline/17_reminders.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Seq } from "../../../src/core/ids.ts";

@@ -3,6 +3,7 @@ import { writtenTo } from "../../../src/core/history.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction, dropGuards } from "./sql.ts";
 import { writesAhead } from "./write-ahead.ts";
+import { withoutCarrier } from "./without-carrier.ts";
 
 /** Wrong ways to write ahead, and to commit what was written. Each of their channels writes ahead. */
 export const AHEAD_MUTANTS: readonly Mutant[] = [
@@ -22,7 +23,7 @@ export const AHEAD_MUTANTS: readonly Mutant[] = [
     name: "a stretch outlives a deletion",
     breaks: ["I12"],
     config: writesAhead,
-    install: async (db) => db.script("drop trigger entries_void_ahead on entries"),
+    store: withoutCarrier("jobs"),
   },
   {
     name: "stretches are committed out of order",

@@ -1,22 +1,10 @@
 import { JobStore } from "../../../src/store/compaction/jobs.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { LogStore } from "../../../src/store/log/log.ts";
 import type { Mutant } from "./mutant.ts";
 import { patched } from "./patched.ts";
 import { changeFunction } from "./sql.ts";
 import { writesWhenDue } from "./write-ahead.ts";
-
-/** Gives a message its new text, and leaves what was summarised of its old one. */
-function shallowEdits(): () => void {
-  return patched(
-    LogStore.prototype,
-    "edit",
-    (edit) =>
-      async function shallowEdit(this: LogStore, channel, messageId, text, at) {
-        return edit.call(this, channel, messageId, text, at);
-      },
-  );
-}
+import { withoutCarrier } from "./without-carrier.ts";
 
 /** Commits what was written, whatever was edited meanwhile. */
 function hastyCommits(): () => void {
@@ -52,7 +40,7 @@ export const EDIT_MUTANTS: readonly Mutant[] = [
   {
     name: "a shallow edit",
     breaks: ["I12", "I17"],
-    patch: shallowEdits,
+    store: withoutCarrier("summaries", "edited"),
   },
   {
     name: "an edit leaves what was summarised behind",

@@ -1,12 +1,13 @@
-import { NO_SIGNER } from "../../../src/store/database/signing-key.ts";
-import { TermKeys } from "../../../src/store/log/fingerprints.ts";
+import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
+import { TermKeys } from "../../../src/store/deletion/fingerprints.ts";
 import { LogStore } from "../../../src/store/log/log.ts";
-import { FUZZ_KEY } from "../fuzz-key.ts";
+import { FUZZ_KEY, FUZZ_SIGNER } from "../fuzz-key.ts";
 import type { Mutant } from "./mutant.ts";
 
 /** Under the name of the right key it makes the fingerprints of no term that was ever said. */
 const WRONG_KEYS = new TermKeys({
-  ...NO_SIGNER,
+  ...FUZZ_SIGNER,
   derive: async () => Promise.resolve({ ...FUZZ_KEY, bytes: Buffer.alloc(32, "wrong") }),
 });
 
@@ -15,6 +16,6 @@ export const RETENTION_MUTANTS: readonly Mutant[] = [
   {
     name: "a deletion knows no fingerprints",
     breaks: ["I12"],
-    store: (store, db) => ({ ...store, log: new LogStore(db, WRONG_KEYS) }),
+    store: (store, db) => ({ ...store, log: new LogStore(db, new DeletionEngine(CARRIERS, WRONG_KEYS)) }),
   },
 ];

@@ -1,4 +1,4 @@
-// proves: src/router/channel-erasure.ts, src/store/log/erasures.ts
+// proves: src/router/channel-erasure.ts, src/store/deletion/erasures.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChannelAddress } from "../../../src/core/ids.ts";

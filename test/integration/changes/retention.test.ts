@@ -1,4 +1,4 @@
-// proves: src/channel/retention.ts, src/store/log/retention.ts, src/store/log/edits.ts, src/compactor/job-runner.ts, src/store/compaction/renewed-summaries.ts
+// proves: src/channel/retention.ts, src/store/deletion/retention.ts, src/store/deletion/edits.ts, src/compactor/job-runner.ts, src/store/deletion/carriers/summaries.ts
 // What is old enough and summarised loses its text; what was made of it stays.
 import assert from "node:assert/strict";
 import { test } from "node:test";

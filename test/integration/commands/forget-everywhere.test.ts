@@ -1,4 +1,4 @@
-// proves: src/admin/commands/forget.ts, src/admin/commands/forget-person.ts, src/store/log/personal-data.ts, src/router/redact-messages.ts
+// proves: src/admin/commands/forget.ts, src/admin/commands/forget-person.ts, src/store/deletion/personal-data.ts, src/router/redact-messages.ts
 // What a person takes back by words, and wherever they were heard.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// proves: src/admin/commands/forget.ts, src/store/log/personal-data.ts
+// proves: src/admin/commands/forget.ts, src/store/deletion/personal-data.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agentId, type ChannelId } from "../../../src/core/ids.ts";

@@ -1,4 +1,4 @@
-// proves: src/store/compaction/extracts.ts, src/store/log/deletion.ts, src/store/compaction/summaries.ts
+// proves: src/store/compaction/extracts.ts, src/store/deletion/deletions.ts, src/store/compaction/summaries.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsWith } from "../../store/rows-with.ts";

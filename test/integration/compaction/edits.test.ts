@@ -1,4 +1,4 @@
-// proves: src/compactor/summary/transcript.ts, src/store/compaction/renewed-summaries.ts
+// proves: src/compactor/summary/transcript.ts, src/store/deletion/carriers/summaries.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsWith } from "../../store/rows-with.ts";

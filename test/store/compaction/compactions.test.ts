@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import type { CommitOutcome, Job, JobPlan, JobResult } from "../../../src/core/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -120,7 +121,7 @@ test("a summary that was written again is shown as replaced, and notices are not
   assert.equal(now.summary.text, "As it is.");
 
   await store.turns.begin({ channel: id, epoch }, 1, 6);
-  await store.log.edit(id, "again-5", "line five", new Date());
+  await store.log.edit(id, "again-5", "line five", new Date(), TEST_DIGESTER);
   const { channel } = await store.load(id);
   const last = await store.jobs.begin(owner, { ...LEAF, fromSeq: 4, toSeq: channel.lastSeq });
   assert.equal(channel.lastSeq, 7, "the edit left a notice");

@@ -49,7 +49,7 @@ test("an edit that arrives late, again, or without a change is no edit", async (
   const { id } = await weir.channel("late-edit");
   await weir.say(id, "first", { id: "e-1", at: at(0) });
   const edit = async (text: string, second: number): Promise<string> =>
-    (await store.log.edit(id, "e-1", text, at(second))).outcome;
+    (await store.log.edit(id, "e-1", text, at(second), TEST_DIGESTER)).outcome;
   assert.equal(await edit("first", 1), "unchanged", "an unfurl");
   assert.equal(await edit("second", 2), "replaced");
   assert.equal(await edit("third", 4), "replaced");
@@ -67,9 +67,9 @@ test("what a summary is made of has the newest text, also where the note of the 
   const { id, epoch } = await weir.channel("edited-twice");
   await weir.say(id, "meet at five", { id: "t-1", at: at(0) });
   await beginTurn(store, { channel: id, epoch }, 1, 1);
-  await store.log.edit(id, "t-1", "meet at zxqsix", at(1));
+  await store.log.edit(id, "t-1", "meet at zxqsix", at(1), TEST_DIGESTER);
   await weir.say(id, "fine", { id: "t-2" });
-  await store.log.edit(id, "t-1", "meet at seven", at(2));
+  await store.log.edit(id, "t-1", "meet at seven", at(2), TEST_DIGESTER);
   const current = await store.log.readCurrent(id, 1, 3);
   assert.deepEqual(
     current.map(({ text }) => text),
@@ -99,7 +99,7 @@ test("the same edit from many sides at once is one edit", async () => {
   const turn = await beginTurn(store, { channel: id, epoch }, 1, 1);
   assert.equal(turn.toSeq, 1);
   const outcomes = await Promise.all(
-    Array.from({ length: 8 }, async () => store.log.edit(id, "s-1", "second", at(1))),
+    Array.from({ length: 8 }, async () => store.log.edit(id, "s-1", "second", at(1), TEST_DIGESTER)),
   );
   assert.equal(outcomes.filter(({ outcome }) => outcome === "noted").length, 1);
   assert.equal(outcomes.filter(({ outcome }) => outcome === "unchanged").length, 7);
@@ -112,7 +112,7 @@ test("an edit leaves nothing of the old text in the search index, the next messa
   await weir.say(id, "the word was zxqorange", { id: "i-1" });
   await weir.say(id, "indeed", { id: "i-2" });
   await store.search.index(id, 100);
-  await store.log.edit(id, "i-1", "the word was zxqpurple", new Date());
+  await store.log.edit(id, "i-1", "the word was zxqpurple", new Date(), TEST_DIGESTER);
   const search = { pick: "'zxqorang'", terms: "'zxqorang'", from: 1, to: 10, limit: 10 };
   assert.deepEqual(await store.search.byWords(id, search), []);
   const found = await store.search.byWords(id, { ...search, pick: "'zxqpurpl'", terms: "'zxqpurpl'" });
@@ -127,15 +127,15 @@ test("a deleted text is in no column of any row, its revisions and its neighbour
   await weir.say(id, "before", { id: "x-0" });
   await weir.say(id, "the code is zxqsecret", { id: "x-1", at: at(0) });
   await weir.say(id, "thanks", { id: "x-2" });
-  await store.log.edit(id, "x-1", "the code is zxqsecret or zxqsecrets", at(1));
+  await store.log.edit(id, "x-1", "the code is zxqsecret or zxqsecrets", at(1), TEST_DIGESTER);
   await store.turns.begin({ channel: id, epoch }, 1, 3);
-  await store.log.edit(id, "x-1", "the code was zxqsecret", at(2));
+  await store.log.edit(id, "x-1", "the code was zxqsecret", at(2), TEST_DIGESTER);
   await store.search.index(id, 100);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), ["entries", "entry_search", "revisions"]);
   assert.equal(await store.log.delete(id, "x-1", TEST_DIGESTER), 2);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
   assert.equal(await store.log.delete(id, "x-1", TEST_DIGESTER), undefined, "it is gone already");
-  assert.equal((await store.log.edit(id, "x-1", "zxqsecret", at(3))).outcome, "unknown");
+  assert.equal((await store.log.edit(id, "x-1", "zxqsecret", at(3), TEST_DIGESTER)).outcome, "unknown");
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
 });
 
@@ -144,7 +144,7 @@ test("a call that retells a text goes with the compaction of both, also where it
   const owner = { channel: id, epoch };
   await weir.say(id, "the code is zxqearly", { id: "l-1", at: at(0), addressed: true });
   const turn = await beginTurn(store, owner, 1, 1);
-  await store.log.edit(id, "l-1", "the code is open", at(1));
+  await store.log.edit(id, "l-1", "the code is open", at(1), TEST_DIGESTER);
   const call = { id: "c", name: "web", arguments: '{"query":"zxqearly"}' };
   const result = { kind: "tool_result", callId: "c", tool: "web", text: "zxqearly is a tree" } as const;
   await store.log.appendTurnEntries(
@@ -181,7 +181,9 @@ test("deletions and edits that race the indexer neither fail nor leave a word be
   })();
   const changes = Array.from({ length: count }, async (_, index) => {
     if (index % 3 === 0)
-      outcomes.push((await store.log.edit(id, `r-${index}`, "zxqrace edited", at(index))).outcome);
+      outcomes.push(
+        (await store.log.edit(id, `r-${index}`, "zxqrace edited", at(index), TEST_DIGESTER)).outcome,
+      );
     outcomes.push(await store.log.delete(id, `r-${index}`, TEST_DIGESTER));
   });
   await Promise.all([...changes, indexing]);

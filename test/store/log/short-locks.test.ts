@@ -194,7 +194,7 @@ test("what is edited while an extract is made ahead of a deletion is not in it, 
     if (seq !== 8) return weir.say(channel, `word ${seq}`, { id: `late-${seq}`, addressed: false });
     // A turn has read the first message: a note tells of its edit, and the third summary covers that.
     await beginTurn(weir.store, { channel, epoch }, 1, 7);
-    const edited = await weir.store.log.edit(channel, "late-1", "taken back", new Date());
+    const edited = await weir.store.log.edit(channel, "late-1", "taken back", new Date(), TEST_DIGESTER);
     return assert.equal(edited.outcome, "noted");
   });
   let isChanged = false;
@@ -204,7 +204,7 @@ test("what is edited while an extract is made ahead of a deletion is not in it, 
       const extract = await TEST_DIGESTER.ofEntries(entries, maxTokens);
       if (entries[0]?.seq === 4 && !isChanged) {
         isChanged = true;
-        await weir.store.log.edit(id, "late-5", "said otherwise", new Date());
+        await weir.store.log.edit(id, "late-5", "said otherwise", new Date(), TEST_DIGESTER);
       }
       return extract;
     },

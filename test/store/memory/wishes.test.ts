@@ -133,15 +133,6 @@ test("a message that is edited before the commit brings none", async () => {
   assert.deepEqual(await seqsOf(id), [1, 3]);
 });
 
-test("a message that is deleted takes its wish, and so does an edit, also by SQL alone", async () => {
-  const { id, name, commit } = await place();
-  await commit();
-  await open.sql("select delete_message($1, $2)", id, `${name}-1`);
-  assert.deepEqual(await seqsOf(id), [2, 3]);
-  await open.sql("select revise_message($1, $2, 'never mind', 3, now())", id, `${name}-3`);
-  assert.deepEqual(await seqsOf(id), [2]);
-});
-
 test("rows of ninety days ago go with the next commit, and another agent is shown none", async () => {
   const { id, commit } = await place();
   await commit();

@@ -7,6 +7,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { linesOf } from "../../support/found-lines.ts";
 import { beginTurn } from "../../support/turns.ts";
 import { openStore } from "../open-store.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -172,7 +173,7 @@ test("what is found, replied to or looked up reads as it does now, also where a 
   await weir.say(id, "the password is zxqhunter", { id: "e-1", at: at(0) });
   await beginTurn(weir.store, { channel: id, epoch }, 1, 1);
   const now = "the password is elsewhere";
-  assert.equal((await weir.store.log.edit(id, "e-1", now, at(1))).outcome, "noted");
+  assert.equal((await weir.store.log.edit(id, "e-1", now, at(1), TEST_DIGESTER)).outcome, "noted");
   await search.indexAll([id], 100);
   const words = { ...NO_QUERY, pick: "'elsewher'", terms: ["elsewher"] };
   const asker = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;

@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
+import { TEST_DIGESTER } from "../../support/digester.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -48,7 +49,7 @@ test("an edit of an old message has what came after it read again at once, howev
     "each that is long enough, once",
   );
   assert.equal(first.at(-1)?.[1], 5 * LIMIT);
-  await log.edit(channel, "status-1", "the players online are none", new Date());
+  await log.edit(channel, "status-1", "the players online are none", new Date(), TEST_DIGESTER);
   assert.deepEqual(await fill(), [[1, 5 * LIMIT]]);
   await open.say(channel, "a message behind all others", { id: "status-last" });
   assert.deepEqual(await fill(), [[1, 5 * LIMIT + 1]]);

@@ -1,53 +1,53 @@
 import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { splitPrints, type TermKeys } from "../log/fingerprints.ts";
+import { splitPrints, type TermKeys } from "./fingerprints.ts";
 
-/** What people have said and nobody has taken back: its terms tell that a text may have them from there. */
+/** The terms of what people have said and is not deleted: a text may have its terms from there. */
 
-export interface Said {
+export interface RemainingText {
   readonly text: string;
   readonly author: string;
-  /** Where its text is no longer kept; null, undefined: it is. */
-  readonly prints?: SaidPrints | null;
+  /** Where its text has expired; null, undefined: it has not. */
+  readonly prints?: RemainingPrints | null;
 }
 
-/** What is left of a text. */
-export interface SaidPrints {
+/** The fingerprints of an expired text. */
+export interface RemainingPrints {
   readonly channel: number;
-  /** Of the key that they were made with. */
+  /** The id of the key that made them. */
   readonly key: string;
   /** In hexadecimal. */
   readonly said: string;
 }
 
-/** Expression: the {@link SaidPrints} of a row `e` of entries. Where texts are kept nothing is looked for. */
-export const SAID_PRINTS = `case when e.expired_at is not null then (
+/** SQL: the {@link RemainingPrints} of a row `e` of entries. Where texts do not expire, no row is looked up. */
+export const REMAINING_PRINTS = `case when e.expired_at is not null then (
   select jsonb_build_object('channel', p.channel_id, 'key', p.key_id, 'said', encode(p.said, 'hex')) from entry_prints p
    where p.channel_id = e.channel_id and p.seq = e.seq) end`;
 
-/** The terms of texts, and of whoever said them; of texts that are no longer kept by their fingerprints. */
-export class SaidTerms {
+/** The terms of texts and of the names of their authors; of expired texts by their fingerprints. */
+export class RemainingTerms {
   readonly #terms: ReadonlySet<string>;
-  readonly #prints: readonly SaidPrints[];
+  readonly #prints: readonly RemainingPrints[];
   readonly #keys: TermKeys;
   #byChannel: ReadonlyMap<ChannelId, ReadonlySet<string>> | null = null;
 
-  constructor(said: readonly Said[], keys: TermKeys) {
+  constructor(texts: readonly RemainingText[], keys: TermKeys) {
     const terms = new Set<string>();
-    for (const { text, author } of said)
+    for (const { text, author } of texts)
       for (const term of tellingTerms(`${author}\n${text}`)) terms.add(term);
     this.#terms = terms;
-    this.#prints = said.flatMap(({ prints }) => prints ?? []);
+    this.#prints = texts.flatMap(({ prints }) => prints ?? []);
     this.#keys = keys;
   }
 
-  /** Those of these terms that are not said. Fingerprints of another key, or without a key, say nothing. */
+  /** Those of these terms that no text has. Fingerprints of another key count for nothing. */
   async without(terms: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    const unsaid = terms.difference(this.#terms);
-    if (unsaid.size === 0 || this.#prints.length === 0) return unsaid;
+    const missing = terms.difference(this.#terms);
+    if (missing.size === 0 || this.#prints.length === 0) return missing;
     const key = await this.#keys.find();
-    if (key === null) return unsaid;
+    if (key === null) return missing;
     this.#byChannel ??= new Map(
       Array.from(
         Map.groupBy(
@@ -59,19 +59,24 @@ export class SaidTerms {
     );
     const channels = [...this.#byChannel];
     return new Set(
-      [...unsaid].filter(
+      [...missing].filter(
         (term) => !channels.some(([channel, prints]) => prints.has(key.print(channel, term))),
       ),
     );
   }
 }
 
-/** What people have said in from..to, and nobody has taken back, as it reads now. */
-export async function readLeft(client: Queryable, channel: ChannelId, from: Seq, to: Seq): Promise<Said[]> {
-  return client.query<Said>(
+/** The remaining messages of people in from..to, as they read now. */
+export async function readRemaining(
+  client: Queryable,
+  channel: ChannelId,
+  from: Seq,
+  to: Seq,
+): Promise<RemainingText[]> {
+  return client.query<RemainingText>(
     {
       name: "entries_left",
-      text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author, ${SAID_PRINTS} as prints from entries e
+      text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author, ${REMAINING_PRINTS} as prints from entries e
               where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user' and not e.author_bot and e.deleted_at is null
               order by e.seq`,
     },
@@ -79,12 +84,12 @@ export async function readLeft(client: Queryable, channel: ChannelId, from: Seq,
   );
 }
 
-/** What a turn answers, as it reads now. */
-export async function readAsked(client: Queryable, turn: number): Promise<Said[]> {
-  return client.query<Said>(
+/** The remaining messages that a turn answers, as they read now. */
+export async function readAsked(client: Queryable, turn: number): Promise<RemainingText[]> {
+  return client.query<RemainingText>(
     {
       name: "asked_of_turn",
-      text: `select entry_text(e.channel_id, e.seq, e.text) as text, '' as author, ${SAID_PRINTS} as prints
+      text: `select entry_text(e.channel_id, e.seq, e.text) as text, '' as author, ${REMAINING_PRINTS} as prints
                from turns t join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
               where t.id = $1 and e.addressed and e.deleted_at is null`,
     },
@@ -94,11 +99,11 @@ export async function readAsked(client: Queryable, turn: number): Promise<Said[]
 
 /** Entries that are read at once. */
 const PAGE = 500;
-/** Of all that a memory or a summary may have read, so many entries are looked through for a word, the newest. */
+/** How many of the entries that a memory or a summary may have read are searched for a word, the newest. */
 export const LOOKED_THROUGH = 1000;
 
-/** Those of these terms that nobody says in from..to; the newest are looked at first. */
-export async function unsaidBetween(
+/** Those of these terms that no person's message in from..to has; the newest are read first. */
+export async function missingBetween(
   client: Queryable,
   channel: ChannelId,
   terms: ReadonlySet<string>,
@@ -107,18 +112,18 @@ export async function unsaidBetween(
 ): Promise<ReadonlySet<string>> {
   let missing = terms;
   for (let to = range.to; to >= range.from && missing.size > 0; to -= PAGE) {
-    const said = await readLeft(client, channel, Math.max(range.from, to - PAGE + 1), to);
-    missing = await new SaidTerms(said, keys).without(missing);
+    const texts = await readRemaining(client, channel, Math.max(range.from, to - PAGE + 1), to);
+    missing = await new RemainingTerms(texts, keys).without(missing);
   }
   return missing;
 }
 
-/** The terms that people have said in a channel and nobody has taken back, read page by page, each once. */
-export class LeftTerms {
+/** The remaining terms of people in a channel, read page by page, each once. */
+export class ChannelTerms {
   readonly #client: Queryable;
   readonly #channel: ChannelId;
   readonly #keys: TermKeys;
-  readonly #pages = new Map<number, SaidTerms>();
+  readonly #pages = new Map<number, RemainingTerms>();
 
   constructor(client: Queryable, channel: ChannelId, keys: TermKeys) {
     this.#client = client;
@@ -126,7 +131,7 @@ export class LeftTerms {
     this.#keys = keys;
   }
 
-  /** Those of these terms that nobody says in from..to, or near by: it is read by whole pages, the newest first. */
+  /** Those of these terms that no person's message in from..to has, or near by: whole pages are read, the newest first. */
   async without(terms: ReadonlySet<string>, from: Seq, to: Seq): Promise<ReadonlySet<string>> {
     let missing = terms;
     const first = Math.floor(from / PAGE);
@@ -135,11 +140,11 @@ export class LeftTerms {
     return missing;
   }
 
-  async #page(page: number): Promise<SaidTerms> {
+  async #page(page: number): Promise<RemainingTerms> {
     const from = page * PAGE;
     const known =
       this.#pages.get(page) ??
-      new SaidTerms(await readLeft(this.#client, this.#channel, from, from + PAGE - 1), this.#keys);
+      new RemainingTerms(await readRemaining(this.#client, this.#channel, from, from + PAGE - 1), this.#keys);
     this.#pages.set(page, known);
     return known;
   }

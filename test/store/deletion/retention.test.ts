@@ -1,4 +1,4 @@
-// proves: src/store/log/retention.ts, src/channel/retention.ts
+// proves: src/store/deletion/retention.ts, src/channel/retention.ts
 // Which texts go by their age, and which wait.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -94,7 +94,7 @@ async function statistics(): Promise<number> {
   return row?.count ?? NaN;
 }
 
-test("texts whose turn has called what somebody may still allow stay until that is decided", async () => {
+test("texts whose turn has a call that waits for an approval stay until it is decided", async () => {
   const { id } = await weir.channel("allowed");
   const asked = await weir.say(id, "open the sluice", { id: "allowed-1" });
   const owner = await ownerOf("allowed");
@@ -132,7 +132,7 @@ test("texts under a live summary that waits to be written again stay, whichever 
   assert.deepEqual(await textsOf(id), ["", "", "", ""]);
 });
 
-test("a reset goes in steps, behind what it covers", async () => {
+test("a reset expires in steps, after what it covers", async () => {
   const id = await channelOf("reset", 12);
   await summarise(id, 1, 3, { isLive: false });
   await summarise(id, 4, 6, { isLive: false });
@@ -169,7 +169,7 @@ test("one channel that fails holds up no other", async () => {
   assert.deepEqual(await textsOf(next), ["", ""]);
 });
 
-test("nothing goes while a daemon is there that has another key or none", async () => {
+test("no text expires while a daemon runs that has another key or none", async () => {
   const id = await channelOf("members", 2);
   await summarise(id, 1, 2);
   const member = toldMember("other", { host: "h" });
@@ -202,7 +202,7 @@ test("a channel that has fingerprints of another key keeps its texts", async () 
   assert.deepEqual(await textsOf(id), ["", "", "", ""]);
 });
 
-test("edits whose texts are no longer kept say nothing", async () => {
+test("expired edits say nothing", async () => {
   const id = await channelOf("edits", 4);
   await summarise(id, 1, 2);
   for (const n of [3, 1])
@@ -218,7 +218,7 @@ test("edits whose texts are no longer kept say nothing", async () => {
   );
 });
 
-test("statistics of the index are made anew where texts are no longer kept", async () => {
+test("statistics of the index are computed again where texts have expired", async () => {
   const id = await channelOf("statistics", 4);
   const { search } = weir.store;
   await search.indexAll([id], 100);
@@ -238,7 +238,7 @@ test("statistics of the index are made anew where texts are no longer kept", asy
   assert.ok((await statistics()) > before);
 });
 
-test("what goes next is looked for summary by summary: no plan goes over all entries for each of them", async () => {
+test("the next texts are searched summary by summary: no plan reads all entries for each of them", async () => {
   const id = await channelOf("planned", 2);
   await using one = new Database(database.connection, SILENT, { maxConnections: 1 });
   const { retention } = createStore(one, { signer: { ...NO_SIGNER, derive } });

@@ -3,7 +3,7 @@ import { errorMessage, OperatorError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { NO_SIGNER, NoKeyError, type Signer } from "../database/signing-key.ts";
 
-/** What stays of a text that is no longer kept: keyed hashes of its terms, by which a deletion still finds what tells of it. */
+/** Fingerprints of an expired text: keyed hashes of its terms, by which a deletion still finds what repeats it. */
 
 /** Of one term. */
 const PRINT_BYTES = 8;
@@ -46,7 +46,7 @@ export class TermKeys {
   }
 
   /**
-   * Null: there is none, so that nobody can say what fingerprints are of.
+   * Null: there is none, so that the terms of fingerprints are unknown.
    * @throws OperatorError if it cannot be read: what is done without it cannot be undone
    */
   async find(): Promise<TermKey | null> {
@@ -67,10 +67,10 @@ export class TermKeys {
   }
 }
 
-/** Nobody can say what fingerprints are of. */
+/** No key: the terms of fingerprints are unknown. */
 export const NO_TERM_KEYS = new TermKeys(NO_SIGNER);
 
-/** The fingerprints of terms, in an order that tells nothing of theirs; in hexadecimal, one behind the other. */
+/** The fingerprints of terms, in an order that says nothing of theirs; in hexadecimal, one after the other. */
 export function printsOf(key: TermKey, channel: ChannelId, terms: ReadonlySet<string>): string {
   return Array.from(terms, (term) => key.print(channel, term))
     .toSorted()

@@ -1,12 +1,12 @@
 import type { ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** Of which deletions a channel's owner knows: what a turn calls that does not know of one keeps none of its words. */
+/** Of which deletions a channel's owner knows: calls of a turn that may not know of one are logged without words. */
 
 /**
- * The channel's owner has read the rows as they were behind its last deletion, and no turn of it runs.
+ * Notes that the channel's owner has read the rows as they were after its last deletion, and no turn of it runs.
  * @param last when that was, as the snapshot says that was read: to the microsecond
- * @returns false: there is a later one, and turns are known to know of none
+ * @returns false: there is a later one, and nothing was noted
  */
 export async function knowDeletions(
   client: Queryable,

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { pino } from "pino";
 import { Retention } from "../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
-import { BEFORE_ALL_IMAGES, type RetentionStore } from "../../../src/store/log/retention.ts";
+import { BEFORE_ALL_IMAGES, type RetentionStore } from "../../../src/store/deletion/retention.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { openStore, SILENT } from "../open-store.ts";
@@ -67,7 +67,7 @@ async function pictured(like: string): Promise<string[]> {
   return rows.map((row) => row.messageId);
 }
 
-test("pictures go that are old, covered and answered; the others stay, and every text", async () => {
+test("pictures expire that are old, covered and answered; the others stay, and every text", async () => {
   const id = await channelOf("seen", 4);
   await weir.say(id, "what is it?", { id: "seen-5" });
   await weir.say(id, "and this?", { id: "seen-6", addressed: false });
@@ -118,7 +118,7 @@ test("a picture that stands in a thread, too, waits for the summary there; one w
   assert.deepEqual(await pictured("root-%"), []);
 });
 
-test("a picture that was kept anew is as old as its keeping", async () => {
+test("a picture that was kept again is as old as its last keeping", async () => {
   const id = await channelOf("anew", 1);
   await summarise(id, 1, 1);
   await picture("anew-1");
@@ -127,7 +127,7 @@ test("a picture that was kept anew is as old as its keeping", async () => {
   assert.deepEqual(await pictured("anew-%"), ["anew-1"]);
 });
 
-test("each step looks at so many pictures, whether they may go or not, and all are looked at", async () => {
+test("each step looks at a fixed number of pictures, and the steps together at all", async () => {
   const id = await channelOf("steps", 7);
   await summarise(id, 1, 5);
   await weir.sql("delete from images");
@@ -147,7 +147,7 @@ test("each step looks at so many pictures, whether they may go or not, and all a
   assert.deepEqual(await pictured("1"), ["1"]);
 });
 
-test("a deletion takes the message whose picture has gone by its text", async () => {
+test("a deletion finds a message by its text when its picture has expired", async () => {
   const id = await channelOf("deleted", 2);
   await picture("deleted-1");
   await summarise(id, 1, 2);
@@ -159,7 +159,7 @@ test("a deletion takes the message whose picture has gone by its text", async ()
   ]);
 });
 
-test("a sweep ends where another configuration comes into force, and begins where one lets pictures go", async () => {
+test("a sweep ends when the configuration changes, and begins when it lets pictures expire", async () => {
   const asked: number[] = [];
   const days: Date[] = [];
   const store = {

@@ -1,11 +1,11 @@
-// proves: src/features/notes/note-store.ts, src/store/memory/retold-notes.ts
+// proves: src/features/notes/note-store.ts, src/store/deletion/carriers/notes.ts
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
-import { NoteStore } from "../../../src/features/notes/note-store.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
-import { type OpenStore, openStore } from "../../store/open-store.ts";
+import { agentId, type ChannelId, turnId, type TurnId } from "../../../../src/core/ids.ts";
+import { createTestDatabase } from "../../../support/database.ts";
+import type { RunningTurn } from "../../../../src/store/turns/turn-rows.ts";
+import { NoteStore } from "../../../../src/features/notes/note-store.ts";
+import { type OpenStore, openStore } from "../../open-store.ts";
 
 const AGENT = agentId("main");
 const digester = {
@@ -86,7 +86,7 @@ async function notedYard(t: TestContext) {
   return { open, store, remove, yard, thread, owner };
 }
 
-test("a deletion takes what retells it in the channel and its threads, and nothing else", async (t) => {
+test("a deletion removes notes that repeat it in the channel and its threads, and no others", async (t) => {
   const { open, room, texts, remove } = await world(t);
   const yard = await room("yard");
   const thread = await room("thread", "yard");
@@ -107,7 +107,7 @@ test("a deletion takes what retells it in the channel and its threads, and nothi
 });
 
 for (const how of ["deletion", "edit"] as const)
-  test(`what a thread's model calls with the words of its channel's notes goes with these: ${how}`, async (t) => {
+  test(`calls of a thread with words of its channel's notes lose them with the notes: ${how}`, async (t) => {
     const { open, store, remove, yard, thread, owner } = await notedYard(t);
     const seq = await open.say(thread.id, "and the code?");
     const turn = await store.turns.begin(owner, seq, seq);
@@ -130,7 +130,7 @@ for (const how of ["deletion", "edit"] as const)
   });
 
 for (const how of ["deletion", "edit"] as const)
-  test(`a thread's turn that has read its channel's notes calls with none of their words once they are gone: ${how}`, async (t) => {
+  test(`calls of a thread's turn that has read removed notes of its channel are logged without words: ${how}`, async (t) => {
     const { open, store, remove, yard, thread, owner } = await notedYard(t);
     const begin = async (): Promise<RunningTurn> => {
       const seq = await open.say(thread.id, "and the code?");
@@ -166,7 +166,7 @@ for (const how of ["deletion", "edit"] as const)
     assert.match(await call(next), /zxqpine/);
   });
 
-test("calls that a thread's model has made with its own notes go with these, where its channel has noted nothing", async (t) => {
+test("calls of a thread with words of its own notes lose them with the notes, where its channel has none", async (t) => {
   const { open, room, remove } = await world(t);
   const { store } = open;
   const yard = await room("yard");
@@ -197,7 +197,7 @@ test("calls that a thread's model has made with its own notes go with these, whe
   assert.match(await there(), /zxqpine/, "it has the word from somewhere else");
 });
 
-test("a thread's turn that has seen its channel's notes notes nothing once a text of the channel was taken back", async (t) => {
+test("a thread's turn that has seen its channel's notes writes no note after a deletion in the channel", async (t) => {
   const { open, room, texts, remove } = await world(t);
   const yard = await room("yard");
   const thread = await room("thread", "yard");
@@ -233,7 +233,7 @@ test("a deletion in a channel and a note in its thread wait for each other", asy
   assert.deepEqual(await texts(), []);
 });
 
-test("a line that goes takes the records of the threads that were shown it", async (t) => {
+test("a removed line deletes the context records of the threads that were shown it", async (t) => {
   const { open, room, remove } = await world(t);
   const yard = await room("yard");
   const thread = await room("thread", "yard");
@@ -253,5 +253,5 @@ test("a line that goes takes the records of the threads that were shown it", asy
   await remove(yard.id, "other");
   assert.equal(await kept(), 2);
   await remove(yard.id, "secret");
-  assert.deepEqual(await open.sql("select channel_id from context_records"), [{ channelId: office.id }]);
+  assert.deepEqual(await open.sql("select channel_id from context_records"), [{ channel_id: office.id }]);
 });

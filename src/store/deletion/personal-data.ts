@@ -1,18 +1,16 @@
 import type { UserEntry } from "../../core/entry.ts";
-import { type ChannelAddress, type ChannelId, type MemoryId, memoryId, type Seq } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, type MemoryId, memoryId } from "../../core/ids.ts";
 import type { MemoryDraft } from "../../core/memory.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
-import { type Blanked, prepareBlanking } from "./deletion.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
-import type { TermKeys } from "./fingerprints.ts";
-import { messageData } from "./draft-rows.ts";
-import { type EditOutcome, editMessage, type LoggedEdit, prepareEdit } from "./edits.ts";
-import { draftMessage, loggedEntry } from "./message-rows.ts";
 import type { Database } from "../database/database.ts";
-import type { Queryable } from "../database/queryable.ts";
-import { takeProofs } from "../memory/retold.ts";
+import { messageData } from "../log/draft-rows.ts";
+import { draftMessage, loggedEntry } from "../log/message-rows.ts";
+import type { DeletionEngine } from "./deletion-engine.ts";
+import { type Deleted, prepareDeletion } from "./deletions.ts";
+import { type EditOutcome, editMessage, type LoggedEdit, prepareEdit } from "./edits.ts";
 
 /** A statement that somebody wanted remembered, with the message that bears it. */
 export interface RememberedWords {
@@ -44,7 +42,7 @@ const SAID = `
    where c.id = $1 and exists (
      select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
 
-/** A channel in which a person has said something that is there. */
+/** A channel with remaining messages of a person. */
 export interface SpokenPlace {
   readonly channel: ChannelRow;
   readonly messages: number;
@@ -57,13 +55,13 @@ export interface KnownPerson {
   readonly id: string;
   /** The last name that they spoke under. */
   readonly name: string;
-  /** Messages that are there. */
+  /** Remaining messages. */
   readonly messages: number;
 }
 
-/** What goes with everything that a person has said. */
+/** What is removed with all messages of a person. */
 export interface BorneByPerson {
-  /** Memories that nobody else bears. */
+  /** Memories that nobody else proves. */
   readonly memories: number;
   readonly pictures: number;
   /** Live summaries over their messages: each becomes an extract of what is left, and is written again. */
@@ -73,11 +71,11 @@ export interface BorneByPerson {
 /** What people ask of their own words. */
 export class PersonalDataStore {
   readonly #db: Database;
-  readonly #keys: TermKeys;
+  readonly #engine: DeletionEngine;
 
-  constructor(db: Database, keys: TermKeys) {
+  constructor(db: Database, engine: DeletionEngine) {
     this.#db = db;
-    this.#keys = keys;
+    this.#engine = engine;
   }
 
   /** Appends a message that is only listened to, with the memory that it bears, in one transaction; twice is once. */
@@ -126,7 +124,7 @@ export class PersonalDataStore {
   }
 
   /**
-   * Edits a message that somebody had remembered, in one transaction: it proves nothing of its old words any more.
+   * Edits a message that somebody had remembered, in one transaction: its old words prove nothing any longer.
    * @param memory of the new words; null: they are not to be remembered
    */
   async reword(
@@ -135,14 +133,17 @@ export class PersonalDataStore {
     memory: MemoryDraft | null,
     digester: Digester,
   ): Promise<EditOutcome> {
-    const makers = { digester, keys: this.#keys };
-    const blank = await prepareEdit(this.#db, channel, edit, makers);
+    const engine = this.#engine;
+    const deletion = await prepareEdit(engine, this.#db, channel, edit, digester);
     return this.#db.transaction(async (client) => {
-      const edited = await editMessage(client, channel, edit, makers, blank);
+      const edited = await editMessage(engine, client, channel, edit, digester, deletion);
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
-      // What was taken back proves nothing.
-      if (edited.outcome === "replaced" && edited.isGone === true) return edited;
-      await takeAllProofs(client, channel, edited.seq);
+      // A deleted message proves nothing.
+      if (edited.outcome === "replaced" && edited.isDeleted === true) return edited;
+      await client.query({ name: "proofs_take_all", text: "select take_proofs($1, $2, null)" }, [
+        channel,
+        edited.seq,
+      ]);
       if (memory === null) return edited;
       const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
       await client.query({ name: "add_memory", text: "select add_memory($1, null, $2)" }, [
@@ -165,7 +166,7 @@ export class PersonalDataStore {
     );
   }
 
-  /** Takes a memory of a channel, whatever still proves it. @returns false if it is gone already */
+  /** Removes a memory of a channel, whatever still proves it. @returns false if there is none */
   async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
     const [row] = await this.#db.query<{ gone: boolean }>(
       { name: "forget_memory", text: "select forget_memory($1, $2) as gone" },
@@ -174,7 +175,7 @@ export class PersonalDataStore {
     return row?.gone ?? false;
   }
 
-  /** How much a person has said in a channel, and how many of its memories nobody else bears. */
+  /** How much a person has said in a channel, and how many of its memories nobody else proves. */
   async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
     const [row] = await this.#db.query<{ messages: number; memories: number }>(
       {
@@ -221,7 +222,7 @@ export class PersonalDataStore {
     return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
   }
 
-  /** What would go with everything that a person has said on a platform. */
+  /** What would be removed with all messages of a person on a platform. */
   async borne(platform: string, person: string): Promise<BorneByPerson> {
     const [row] = await this.#db.query<BorneByPerson>(
       {
@@ -300,25 +301,8 @@ export class PersonalDataStore {
     });
   }
 
-  /** Takes messages of a channel back, each as a deletion on its platform does, in one transaction. */
-  async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Blanked> {
-    return this.#db.transaction(await prepareBlanking(this.#db, channel, messageIds, digester, this.#keys));
+  /** Deletes messages of a channel, each as a deletion on its platform does, in one transaction. */
+  async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Deleted> {
+    return this.#db.transaction(await prepareDeletion(this.#engine, this.#db, channel, messageIds, digester));
   }
-}
-
-/** A message proves nothing any more: memories that nobody else bears go. Under the channel's row lock. */
-async function takeAllProofs(client: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
-  const proved = await client.query<{ memory: number }>(
-    {
-      name: "proofs_of_entry",
-      text: "select memory_id as memory from memory_sources where channel_id = $1 and seq = $2",
-    },
-    [channel, seq],
-  );
-  await takeProofs(
-    client,
-    channel,
-    seq,
-    proved.map(({ memory }) => memory),
-  );
 }

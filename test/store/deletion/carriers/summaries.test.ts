@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { ChannelId } from "../../../src/core/ids.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import { TEST_DIGESTER as digester } from "../../support/digester.ts";
-import { openStore } from "../open-store.ts";
-import { rowsWith } from "../rows-with.ts";
+import type { ChannelId } from "../../../../src/core/ids.ts";
+import { createTestDatabase } from "../../../support/database.ts";
+import { TEST_DIGESTER as digester } from "../../../support/digester.ts";
+import { openStore } from "../../open-store.ts";
+import { rowsWith } from "../../rows-with.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -46,7 +46,7 @@ async function summarised(name: string, lines: readonly string[]) {
   return { id, epoch, write, due, current };
 }
 
-test("a summary behind the one of an edited message goes with it where it tells a word of it, and stays where it does not", async () => {
+test("a summary after the one of an edited message is substituted where it repeats a word of it, and stays where it does not", async () => {
   const lines = ["the code is zxqpine 774411", "a lamp", "a boat", "the lamp was here", "a bird", "774411"];
   const { id, write, due, current } = await summarised("behind", lines);
   const texts = [
@@ -81,7 +81,7 @@ test("a summary behind the one of an edited message goes with it where it tells 
   assert.deepEqual(await due(), [false, false, false, true], "nobody says it any more");
 });
 
-test("what was edited while a summary was written that tells it leaves that with its redo", async () => {
+test("a summary that was written from a text before its edit loses it with the redo", async () => {
   const { id, write, due, current } = await summarised("overtaken", [
     "the word is zxqlate",
     "a lamp",
@@ -111,7 +111,7 @@ test("what was edited while a summary was written that tells it leaves that with
     assert.deepEqual(await rowsWith(weir, word), [], word);
 });
 
-test("what was made ready for a commit is made anew if there was one more edit since", async () => {
+test("an extract that was made before a commit is made again after one more edit", async () => {
   const { id, write, current } = await summarised("ready", ["the word is zxqlate", "a lamp"]);
   const commit = await write("leaf", 1, 2, "The word is zxqlate.");
   await edit(id, "ready-1", "It is zxqnext.");
@@ -150,7 +150,7 @@ async function readCalls(id: ChannelId, as: "read" | "readCurrent"): Promise<unk
   });
 }
 
-test("whoever summarises what a model has read reads no calls that tell of it from before its edit; the view keeps them", async () => {
+test("a summariser reads no calls that repeat a text before its edit; the view keeps them", async () => {
   const { id, write } = await summarised("between", ["my PIN is 885533"]);
   const owner = { channel: id, epoch: 1 };
   const asked = await weir.say(id, "what is my pin, and the weather?", { id: "between-2" });
@@ -193,7 +193,7 @@ test("whoever summarises what a model has read reads no calls that tell of it fr
   assert.deepEqual(await rowsWith(weir, "885533"), []);
 });
 
-test("a summary that was being written and has read such a call is written again, though it has read nothing of the message", async () => {
+test("a summary whose job has read such a call is written again, though the job has not read the message", async () => {
   const { id, write, due } = await summarised("called-on", ["my PIN is 885544"]);
   const owner = { channel: id, epoch: 1 };
   const asked = await weir.say(id, "what is my pin?", { id: "called-on-2" });

@@ -7,7 +7,7 @@ import { MemberStore } from "../channels/members.ts";
 import type { Database } from "../database/database.ts";
 import { type TermKey, type TermKeys, printsOf } from "./fingerprints.ts";
 
-/** Texts that may go: of one summary's range, all from before some time. */
+/** Texts that may expire: of one summary's range, all from before some time. */
 export interface OldTexts {
   readonly summary: number;
   /** Where the summary's range begins. */
@@ -33,7 +33,7 @@ export interface ImageKey {
 /** Before all pictures. */
 export const BEFORE_ALL_IMAGES: ImageKey = { platform: "", messageId: "", number: 0 };
 
-/** Lets go what is old enough. Each step is a short transaction of its own. */
+/** Removes texts and pictures that are old enough. Each step is a short transaction of its own. */
 export class RetentionStore {
   readonly #db: Database;
   readonly #keys: TermKeys;
@@ -53,8 +53,8 @@ export class RetentionStore {
   }
 
   /**
-   * Every daemon that is there could compare with the fingerprints of what goes now.
-   * @throws OperatorError if not: a deletion of theirs would take what nobody has taken back, or leave what tells of it
+   * Makes sure that each running daemon can compare with the fingerprints of texts that expire now.
+   * @throws OperatorError if not: their deletions would remove too much, or leave what repeats the text
    */
   async assertAllCompare(): Promise<void> {
     const { id } = await this.#keys.make();
@@ -83,7 +83,7 @@ export class RetentionStore {
     );
   }
 
-  /** The next texts of a channel that are all from before that time, `limit` entries at most; undefined: none may go. Takes no lock. */
+  /** The next texts of a channel that are all from before that time, `limit` entries at most; undefined: none may expire. Takes no lock. */
   async nextTexts(
     channel: ChannelId,
     before: Date,
@@ -100,8 +100,8 @@ export class RetentionStore {
   }
 
   /**
-   * Lets texts go that {@link nextTexts} has found, and keeps the fingerprints of those of messages.
-   * @returns entries whose text went; null: something has come between
+   * Expires the texts that {@link nextTexts} has found, and keeps the fingerprints of those of messages.
+   * @returns how many entries lost their text; null: something has changed since
    * @throws OperatorError if there is no key to fingerprints, and none can be made
    */
   async expireTexts(channel: ChannelId, { summary, first, last }: OldTexts): Promise<number | null> {
@@ -127,7 +127,7 @@ export class RetentionStore {
 
   /**
    * Messages whose fingerprints were not made with this installation's key, so that nobody can say what they are of.
-   * @param of only those of this person, which are not taken back; default: all
+   * @param of only those of this person, which are not deleted; default: all
    */
   async countStrange(of?: { readonly platform: string; readonly id: string }): Promise<number> {
     const key = await this.#keys.find();
@@ -145,15 +145,15 @@ export class RetentionStore {
   }
 
   /**
-   * Lets the pictures of messages go that are covered by a summary, answered, and from before that time.
+   * Deletes the pictures of messages that are covered by a summary, answered, and from before that time.
    * @param limit pictures that are looked at
-   * @param behind they stand behind this one
-   * @returns the last one that was looked at, and how many went; undefined: there is none behind
+   * @param after they come after this one
+   * @returns the last one that was looked at, and how many were deleted; undefined: there is none after it
    */
   async expireImages(
     before: Date,
     limit: number,
-    behind: ImageKey,
+    after: ImageKey,
   ): Promise<{ readonly last: ImageKey; readonly expired: number } | undefined> {
     const [row] = await this.#db.query<{
       platform: string;
@@ -165,7 +165,7 @@ export class RetentionStore {
         name: "retention_images",
         text: "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
       },
-      [before, limit, behind.platform, behind.messageId, behind.number],
+      [before, limit, after.platform, after.messageId, after.number],
     );
     if (row === undefined) return undefined;
     const { platform, messageId, number, expired } = row;
@@ -208,7 +208,7 @@ interface RawMessage {
   readonly revisions: number;
 }
 
-/** What stays of a message, as `expire_texts` takes it. */
+/** The fingerprint of a message, as `expire_texts` takes it. */
 function fingerprint(key: TermKey, channel: ChannelId, { seq, text, revisions }: RawMessage): object {
   return { seq, revisions, said: printsOf(key, channel, tellingTerms(text)) };
 }

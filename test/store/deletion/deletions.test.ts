@@ -1,3 +1,4 @@
+// proves: src/store/deletion/carriers/calls.ts, src/store/deletion/carriers/memories.ts, src/store/deletion/carriers/jobs.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
@@ -6,10 +7,14 @@ import { checkMemories } from "../../../src/memory/gates.ts";
 import { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
-import { prepareBlanking } from "../../../src/store/log/deletion.ts";
+import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
+import { prepareDeletion } from "../../../src/store/deletion/deletions.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { openStore } from "../open-store.ts";
 import { rowsWith } from "../rows-with.ts";
+
+const ENGINE = new DeletionEngine(CARRIERS);
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -81,7 +86,7 @@ const edit = async (id: ChannelId, message: string, text: string): Promise<unkno
 
 const CODE = { statement: "The code is zxqpine 774411.", quote: "please remember that", source: 2 };
 
-test("a line that says what the cited one does not becomes a source, and takes the memory with it", async () => {
+test("a line with words that the cited one lacks becomes a source, and its deletion removes the memory", async () => {
   const { id } = await told("indirect", ["the code is zxqpine 774411", "please remember that"], [CODE]);
   const sources = await weir.sql(
     "select seq, quote from memory_sources where channel_id = $1 order by seq",
@@ -95,7 +100,7 @@ test("a line that says what the cited one does not becomes a source, and takes t
   assert.deepEqual(await statements(id), []);
 });
 
-test("a memory stays where what is left says all that it tells, and goes with the last that does", async () => {
+test("a memory stays while the remaining lines say all of it, and is removed with the last of them", async () => {
   const lines = ["the code is zxqpine 774411", "please remember that", "again: the code is zxqpine 774411"];
   const { id } = await told("twice", lines, [CODE]);
   await remove(id, "twice-1");
@@ -104,7 +109,7 @@ test("a memory stays where what is left says all that it tells, and goes with th
   assert.deepEqual(await statements(id), []);
 });
 
-test("a word that others have said as well is nobody's secret; a deletion in what was read spares the memory", async () => {
+test("a word that others have said as well keeps a memory, as long as one of them remains", async () => {
   const lines = ["the sluice leaks", "I will mend it", ...Array.from({ length: 5 }, () => "oh, the sluice")];
   const mend = { statement: "Ann mends the sluice.", quote: "I will mend it", source: 2 };
   const { id } = await told("common", lines, [mend]);
@@ -114,7 +119,7 @@ test("a word that others have said as well is nobody's secret; a deletion in wha
   assert.deepEqual(await statements(id), [], "until nobody says it");
 });
 
-test("a memory without terms of its own is judged by its statement", async () => {
+test("a memory without terms of its own is compared by its statement", async () => {
   const { id } = await told("older", ["the code is zxqpine 774411", "please remember that"], [CODE]);
   await weir.sql("update memories set telling = null where channel_id = $1", id);
   await weir.sql("delete from memory_sources where channel_id = $1 and seq = 1", id);
@@ -122,7 +127,7 @@ test("a memory without terms of its own is judged by its statement", async () =>
   assert.deepEqual(await statements(id), []);
 });
 
-test("an edit takes what its message says no more, and leaves what it still says", async () => {
+test("an edit removes memories of its old words, and leaves those of words that remain", async () => {
   const lines = ["the boat is zxqred and it is called Erna", "please remember that", "the gate is shut"];
   const { id } = await told("edited", lines, [
     { statement: "The boat is zxqred.", quote: "please remember that", source: 2 },
@@ -140,7 +145,7 @@ test("an edit takes what its message says no more, and leaves what it still says
   assert.deepEqual(await rowsWith(weir, "zxqred"), []);
 });
 
-test("an edit by which a memory is said by somebody else now has changed more than its notice tells", async () => {
+test("an edit that gives a memory another speaker changes more than its notice says", async () => {
   const lines = ["the gate is shut", "yes, the gate is shut", "it rains"];
   const { id } = await told("dissent", lines, [
     { statement: "Somebody shuts the gate.", quote: "the gate is shut", source: 1 },
@@ -162,7 +167,7 @@ test("an edit by which a memory is said by somebody else now has changed more th
   assert.equal(other.outcome, "noted");
 });
 
-test("an edit that comes before the commit of a job that has read the old text: that becomes no memory", async () => {
+test("a job commits no memory of a text that was edited after the job had read it", async () => {
   const lines = ["the boat is zxqgreen", "please remember that", "the gate is shut"];
   const { id, commit } = await staged("meanwhile", lines, [
     { statement: "The boat is zxqgreen.", quote: "please remember that", source: 2 },
@@ -180,7 +185,7 @@ test("an edit that comes before the commit of a job that has read the old text: 
   );
 });
 
-test("the first text of a message that was edited before a turn read it is in no row, nor those of edits between", async () => {
+test("of a message that no turn has read, only the newest text is in a row", async () => {
   const { id } = await weir.channel("unread");
   await weir.say(id, "the word is zxqfirst", { id: "u-1", addressed: false });
   for (const [index, text] of ["zxqsecond", "zxqthird"].entries())
@@ -190,7 +195,7 @@ test("the first text of a message that was edited before a turn read it is in no
   assert.ok(entry?.kind === "user" && entry.text === "zxqthird");
 });
 
-test("a further edit writes none of the earlier texts anew, however many there are", async () => {
+test("a further edit does not write the earlier revisions again", async () => {
   const { id } = await weir.channel("often");
   await weir.say(id, "status 0", { id: "o-1", addressed: false });
   const revise = async (to: number): Promise<unknown> =>
@@ -236,19 +241,12 @@ async function called(name: string) {
   return { id, owner, turn, asked, call, argumentsOf };
 }
 
-test("arguments of tool calls that share a term with a deleted message go with it; the others stay", async () => {
-  const { id, call, argumentsOf } = await called("calls");
-  await call();
-  await remove(id, "calls-1");
-  assert.deepEqual(await argumentsOf(), ["{}", '{"query":"the weather"}']);
-});
-
-test("calls are looked through before the channel's lock is taken; what comes in between is found all the same", async () => {
+test("calls are searched before the channel is locked; those that come in between are found as well", async () => {
   const { id, owner, call, argumentsOf } = await called("ahead");
   for (let count = 0; count < 5; count++) await call();
   await weir.say(id, "the word is zxqnew", { id: "ahead-other", addressed: false });
-  const other = await prepareBlanking(weir.db, id, ["ahead-other"], digester);
-  const pin = await prepareBlanking(weir.db, id, ["ahead-1"], digester);
+  const other = await prepareDeletion(ENGINE, weir.db, id, ["ahead-other"], digester);
+  const pin = await prepareDeletion(ENGINE, weir.db, id, ["ahead-1"], digester);
   await call();
   const read = new Map<string, number>();
   const counted = async (client: Queryable, blank: (by: Queryable) => Promise<unknown>): Promise<unknown> =>
@@ -262,20 +260,20 @@ test("calls are looked through before the channel's lock is taken; what comes in
     });
   await weir.db.transaction(async (client) => counted(client, other));
   await know(owner);
-  assert.equal(read.get("calls_behind"), 1, "the call in between alone");
+  assert.equal(read.get("calls_after"), 1, "the call in between alone");
   await weir.db.transaction(async (client) => counted(client, pin));
   await know(owner);
   assert.ok((await argumentsOf()).every((one) => !one.includes("774422")));
   // Edited between: what was found ahead is of other words.
   await weir.say(id, "it is 991199", { id: "ahead-edited", addressed: false });
   await call();
-  const edited = await prepareBlanking(weir.db, id, ["ahead-edited"], digester);
+  const edited = await prepareDeletion(ENGINE, weir.db, id, ["ahead-edited"], digester);
   await edit(id, "ahead-edited", "it is 774422");
   await weir.db.transaction(edited);
   assert.deepEqual((await argumentsOf()).slice(-2), ["{}", '{"query":"the weather"}']);
 });
 
-test("a summary that has read such a call goes with it, though the message is of an earlier one, and so does a job's", async () => {
+test("a summary that has read a call with the words is replaced, and a job that has is stale, though the message comes before their ranges", async () => {
   const { id, call } = await called("told-on");
   const owner = { channel: id, epoch: 1 };
   await call();
@@ -299,7 +297,7 @@ test("a summary that has read such a call goes with it, though the message is of
   assert.deepEqual(await rowsWith(weir, "774422"), []);
 });
 
-test("of what a model calls a tool with, its values tell, and not the names of the parameters", async () => {
+test("arguments repeat a message by their values, not by the names of parameters", async () => {
   const { id, call, argumentsOf } = await called("names");
   await weir.say(id, "that is my query", { id: "names-3", addressed: false });
   await call();
@@ -310,7 +308,7 @@ test("of what a model calls a tool with, its values tell, and not the names of t
   );
 });
 
-test("a call that a running turn's model makes behind a deletion has no arguments, until the turn is known to know of it", async () => {
+test("a call after a deletion has no arguments until the channel's owner knows of the deletion", async () => {
   const { id, owner, call, argumentsOf } = await called("late");
   await remove(id, "late-1");
   await call();
@@ -333,7 +331,7 @@ const said = async (id: ChannelId): Promise<unknown[]> =>
     id,
   );
 
-test("what a turn calls behind a deletion of which nobody tells it says nothing, though it settles before anybody does", async () => {
+test("a turn that settles before it knows of a deletion logs no words of its calls and approvals", async () => {
   const { id, owner, turn, asked, call } = await called("unheard");
   await remove(id, "unheard-1");
   await call();
@@ -374,7 +372,7 @@ test("what a turn calls behind a deletion of which nobody tells it says nothing,
   ]);
 });
 
-test("so it is behind the first of two deletions, when the second is told", async () => {
+test("after two deletions, knowing of the second one alone brings no words into the log", async () => {
   const { id, owner, call } = await called("two");
   await weir.say(id, "never mind", { id: "two-3", addressed: false });
   await remove(id, "two-1");
@@ -384,7 +382,7 @@ test("so it is behind the first of two deletions, when the second is told", asyn
   assert.deepEqual(await said(id), []);
 });
 
-test("a daemon that has lost the channel knows of a deletion in vain", async () => {
+test("a daemon that has lost the channel cannot note that it knows of a deletion", async () => {
   const { id, owner, call } = await called("lost");
   await remove(id, "lost-1");
   await know({ ...owner, epoch: owner.epoch - 1 });
@@ -392,7 +390,7 @@ test("a daemon that has lost the channel knows of a deletion in vain", async () 
   assert.deepEqual(await said(id), []);
 });
 
-test("what a turn calls behind the deletion of a message that came after its own stays", async () => {
+test("a call keeps its words after the deletion of a message that came after its turn's", async () => {
   const { id, call, argumentsOf } = await called("newer");
   await weir.say(id, "never mind", { id: "newer-3", addressed: false });
   await remove(id, "newer-3");
@@ -403,7 +401,7 @@ test("what a turn calls behind the deletion of a message that came after its own
   );
 });
 
-test("what a turn calls that has begun behind a deletion stays once its owner has read the rows", async () => {
+test("a turn that began after a deletion keeps the words of its calls once its owner has read the rows", async () => {
   const { id, owner, turn, asked, call, argumentsOf } = await called("begun-behind");
   await store.turns.settle(
     owner,
@@ -426,7 +424,7 @@ test("what a turn calls that has begun behind a deletion stays once its owner ha
   );
 });
 
-test("whoever has read the rows knows of no deletion that came behind them", async () => {
+test("an owner that has read the rows does not know of a later deletion", async () => {
   const { id, owner, turn, call } = await called("behind");
   await weir.say(id, "never mind", { id: "behind-3", addressed: false });
   await remove(id, "behind-3");
@@ -440,7 +438,7 @@ test("whoever has read the rows knows of no deletion that came behind them", asy
   assert.equal(await store.log.knowsDeletions(id, turn.id), true);
 });
 
-test("what a turn hands over that has begun behind a deletion says nothing of its own, until its owner has read the rows", async () => {
+test("a turn that began after a deletion hands over none of its words until its owner has read the rows", async () => {
   for (const isKnown of [false, true]) {
     const name = `handed-${isKnown}`;
     const { id, owner, turn, asked } = await called(name);
@@ -465,7 +463,7 @@ test("what a turn hands over that has begun behind a deletion says nothing of it
   }
 });
 
-test("a call with the words of a memory that is gone says nothing, and neither does what it has brought", async () => {
+test("a call whose turn was shown a removed memory is logged without words, and so is its result", async () => {
   const { id: elsewhere } = await told(
     "shown-from",
     ["the PIN is 774422"],
@@ -494,7 +492,7 @@ test("a call with the words of a memory that is gone says nothing, and neither d
   assert.deepEqual(await said(id), []);
 });
 
-test("of a tool call nothing but its arguments and words may go", async () => {
+test("a tool call can lose only its arguments and its text", async () => {
   const { id, call } = await called("guard");
   await call();
   const change = async (to: string): Promise<void> =>

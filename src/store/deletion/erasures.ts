@@ -1,7 +1,7 @@
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { Database } from "../database/database.ts";
 
-/** Channels that were deleted on their platform, with what is still to go of them. */
+/** Channels that were deleted on their platform, and their remaining messages. */
 export class ErasureStore {
   readonly #db: Database;
 
@@ -23,7 +23,7 @@ export class ErasureStore {
     return rows.length;
   }
 
-  /** Some channels of which something is left, those that were deleted first before the others. */
+  /** Some deleted channels with remaining messages, the earliest deleted first. */
   async open(limit: number): Promise<ChannelAddress[]> {
     return this.#db.query<{ platform: string; name: string }>(
       {
@@ -37,7 +37,7 @@ export class ErasureStore {
     );
   }
 
-  /** The platform's ids of some messages that are left in a channel; the oldest first. */
+  /** The platform's ids of some remaining messages of a channel; the oldest first. */
   async left({ platform, name }: ChannelAddress, limit: number): Promise<string[]> {
     const rows = await this.#db.query<{ messageId: string }>(
       {

@@ -1,5 +1,5 @@
-// proves: src/store/log/fingerprints.ts, src/store/memory/recovered-terms.ts, src/store/memory/retold-rules.ts, src/store/memory/said.ts
-// A message is deleted whose text is no longer kept: what tells of it goes, and nothing else.
+// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/store/deletion/carriers/approvals.ts, src/store/deletion/remaining-terms.ts
+// The deletion of a message whose text has expired removes what repeats it, and nothing else.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { Retention } from "../../../src/channel/retention.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import type { ChannelId, Owner } from "../../../src/core/ids.ts";
-import { TAKEN_OUT } from "../../../src/store/compaction/renewed-summaries.ts";
+import { TAKEN_OUT } from "../../../src/store/deletion/carriers/summaries.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { fileSigner, signingKeyFile } from "../../../src/store/database/signing-key.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
@@ -118,7 +118,7 @@ async function printsOf(channel: ChannelId): Promise<number[]> {
 const remove = async (id: ChannelId, message: string, by: Store = store): Promise<unknown> =>
   by.log.delete(id, message, TEST_DIGESTER);
 
-test("every text that is gone has left fingerprints, which go with their message and tell no word", async () => {
+test("each expired text leaves fingerprints, which are deleted with their message and contain no word", async () => {
   const { id } = await tell("prints");
   await expire();
   assert.deepEqual((await textsOf(id)).slice(0, 6), ["", "", "", "", "", ""]);
@@ -149,7 +149,7 @@ test("the same words have other fingerprints in another channel", async () => {
   assert.ok(first.isDisjointFrom(second));
 });
 
-test("a summary that cannot be written again loses the sentences that tell of it, and says so", async () => {
+test("a summary that cannot be written again loses the sentences that repeat the text, and says so", async () => {
   const { id } = await tell("summaries", {
     summaries: [
       "The quernstone belongs to Rupert. They rowed.",
@@ -169,7 +169,7 @@ test("a summary that cannot be written again loses the sentences that tell of it
   assert.match((await summariesOf(id))[1] ?? "", /They rowed to the weir/);
 });
 
-test("what somebody else said is not the message's own: a word anywhere that the summary may have read, a number only in its range", async () => {
+test("a summary keeps what another message says: a word anywhere that it may have read, a number only in its range", async () => {
   const { id } = await tell("others", {
     lines: [
       SECRET,
@@ -196,7 +196,7 @@ test("what somebody else said is not the message's own: a word anywhere that the
   assert.deepEqual((await summariesOf(id))[0], TAKEN_OUT);
 });
 
-test("memories that tell of it go, and those that another message bears stay, also where its text is gone", async () => {
+test("memories that repeat the text are removed, and those that another message proves stay, also if its text has expired", async () => {
   const { id } = await tell("memories", {
     lines: [
       SECRET,
@@ -224,97 +224,6 @@ test("memories that tell of it go, and those that another message bears stay, al
     statements.map(({ statement }) => statement),
     ["The boat has 4142."],
     "leaks is said by nobody any more",
-  );
-});
-
-test("calls and results that tell of it lose their words; those that do not keep them", async () => {
-  const { id, owner, turn } = await tell("calls");
-  await expire();
-  const call = (number: number, query: string) => ({
-    id: `call-${number}`,
-    name: "search_history",
-    arguments: JSON.stringify({ query }),
-  });
-  const result = (number: number, text: string) =>
-    ({
-      kind: "tool_result",
-      callId: `call-${number}`,
-      tool: "search_history",
-      text,
-      references: [],
-      memories: [],
-    }) as const;
-  await store.log.appendTurnEntries(
-    { channel: id, epoch: owner.epoch },
-    { id: turn.id, after: 7 },
-    [
-      { kind: "tool_call", text: "", calls: [call(1, "code 774411"), call(2, "the weather")] },
-      result(1, "nothing of the weather"),
-      result(2, "Rupert has it"),
-    ],
-    new Date(),
-  );
-  await remove(id, "calls-1");
-  const called = await weir.sql<{ said: string }>(
-    `select coalesce(data->'calls'->0->>'arguments', '') || coalesce(data->'calls'->1->>'arguments', '') || text as said
-       from entries where channel_id = $1 and kind in ('tool_call', 'tool_result') order by seq`,
-    id,
-  );
-  assert.deepEqual(
-    called.map(({ said }) => said),
-    ['{}{"query":"the weather"}', "nothing of the weather", ""],
-  );
-});
-
-test("notes, reminders and subagents that tell of it go; those that do not stay", async () => {
-  const { id, owner, turn } = await tell("beside");
-  await expire();
-  for (const text of ["the safe: 774411", "buy soup"])
-    await weir.sql(
-      "insert into notes (channel_id, turn_id, agent, file, text, read_to) values ($1, $2, 'main', 'notes.md', $3, 7)",
-      id,
-      turn.id,
-      text,
-    );
-  for (const [number, text] of ["ask Rupert", "buy soup"].entries()) {
-    await weir.sql(
-      `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, turn_id, run, call_id, read_to)
-       values ($1, 'once', 'UTC', $2, now() + interval '1 day', $3, 7, $4, 'r', 'c', 7)`,
-      id,
-      text,
-      `key-${number}`,
-      turn.id,
-    );
-    await weir.sql(
-      `insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, asked_seq, read_to, task, tools)
-       values ($1, $2, $3, $4, 'main', $5, 7, 7, $6, '{}')`,
-      id,
-      number + 1,
-      turn.id,
-      owner.epoch,
-      `call-${number}`,
-      text,
-    );
-  }
-  await remove(id, "beside-1");
-  for (const table of ["notes", "reminders"]) {
-    const rows = await weir.sql<{ text: string }>(
-      `select text from ${table} where channel_id = $1 order by id`,
-      id,
-    );
-    assert.deepEqual(
-      rows.map(({ text }) => text),
-      ["", "buy soup"],
-      table,
-    );
-  }
-  const states = await weir.sql<{ state: string }>(
-    "select state from subagents where channel_id = $1 order by number",
-    id,
-  );
-  assert.deepEqual(
-    states.map(({ state }) => state),
-    ["void", "running"],
   );
 });
 
@@ -349,7 +258,7 @@ async function rulesOf(channel: ChannelId): Promise<string[]> {
   return rows.map((rule) => String(JSON.parse(rule.arguments).text));
 }
 
-test("what is allowed from now on ends where it tells of a message that is deleted, or edited, once the call is no longer kept", async () => {
+test("an approval rule whose call has expired ends where it repeats a message that is deleted or edited", async () => {
   const told = await tell("rules", {
     lines: [SECRET, "the gate is 5151", "so", "so", "so", "9090 it is", "open 9090"],
   });
@@ -372,7 +281,7 @@ test("what is allowed from now on ends where it tells of a message that is delet
   );
 });
 
-test("what a reminder has told goes with the message that asked for it, from summaries, too, once both texts are gone", async () => {
+test("an expired occurrence of a reminder is deleted with the message that asked for it, from summaries, too", async () => {
   const { id: channel } = await weir.channel("due");
   const [reminder] = await weir.sql<{ id: number }>(
     `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, read_to)
@@ -399,7 +308,25 @@ test("what a reminder has told goes with the message that asked for it, from sum
   assert.deepEqual(await printsOf(id), [2, 4, 5, 6]);
 });
 
-test("what a message said before it was edited is said by nobody any more", async () => {
+test("an expired hand-off that repeats a message is deleted with it", async () => {
+  for (const change of ["deletion", "edit"]) {
+    const name = `handed-${change}`;
+    const { id } = await tell(name, {
+      lines: [SECRET, "so", "About the quernstone", "so", "About the boat", "so"],
+      summaries: ["They met.", "They met.", "The quernstone. They met."],
+      asWork: { 3: "handoff/900000001/second", 5: "handoff/900000002/second" },
+    });
+    if (change === "edit")
+      await weir.sql("update summaries set needs_redo = true where channel_id = $1 and from_seq = 1", id);
+    await expire();
+    assert.deepEqual(await printsOf(id), change === "edit" ? [3, 4, 5, 6] : [1, 2, 3, 4, 5, 6]);
+    if (change === "edit") await store.log.edit(id, `${name}-1`, "never mind", LATER(), TEST_DIGESTER);
+    else await remove(id, `${name}-1`);
+    assert.deepEqual(await printsOf(id), change === "edit" ? [4, 5, 6] : [2, 4, 5, 6]);
+  }
+});
+
+test("the words of a message before its edit count as removed", async () => {
   const { id } = await tell("edited", {
     lines: ["so", "the stork", "the gate is shut", "the swan", "the heron", "so"],
     edits: { 2: "the heron", 5: "the swan", 4: "so" },
@@ -416,7 +343,7 @@ test("what a message said before it was edited is said by nobody any more", asyn
   assert.equal((await summariesOf(id)).at(-1), `They rowed.\n${TAKEN_OUT}`);
 });
 
-test("without the key that the fingerprints were made with nobody can say what it was: all that may tell of it goes", async () => {
+test("without the key of its fingerprints, everything that may repeat the text is removed", async () => {
   const { id } = await tell("no-key", {
     summaries: ["The quernstone belongs to Rupert.", "They rowed to the weir.", "The regatta was won."],
   });
@@ -434,7 +361,7 @@ test("without the key that the fingerprints were made with nobody can say what i
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
 });
 
-test("a key that cannot be read is not none: nothing is deleted until it can", async () => {
+test("a key that cannot be read refuses the deletion", async () => {
   const { id } = await tell("unread", { summaries: ["The quernstone. They rowed."] });
   await expire();
   const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
@@ -458,7 +385,7 @@ test("a key that cannot be read is not none: nothing is deleted until it can", a
   assert.deepEqual(await summariesOf(id), [`They rowed.\n${TAKEN_OUT}`, "They rowed.", "They rowed."]);
 });
 
-test("of several messages only those count as saying anything whose fingerprints are of another key", async () => {
+test("of several messages, only those with fingerprints of another key count as having said anything", async () => {
   const { id } = await tell("mixed", {
     summaries: ["They rowed to the weir.", "The quernstone. They swam.", "The regatta was won."],
   });
@@ -468,7 +395,7 @@ test("of several messages only those count as saying anything whose fingerprints
   assert.deepEqual(await summariesOf(id), ["They rowed to the weir.", `They swam.\n${TAKEN_OUT}`, TAKEN_OUT]);
 });
 
-test("nothing expires without a key, and nothing that was edited behind the look", async () => {
+test("no text expires without a key, nor one that was edited meanwhile", async () => {
   const { id } = await tell("edited-between");
   await expire(createStore(weir.db));
   assert.equal((await textsOf(id))[0], SECRET);
@@ -480,7 +407,7 @@ test("nothing expires without a key, and nothing that was edited behind the look
     async query(...asked: Parameters<typeof query>) {
       const rows = await query(...asked);
       if (asked[0].name === "retention_messages")
-        await store.log.edit(id, "edited-between-1", "the heron", new Date());
+        await store.log.edit(id, "edited-between-1", "the heron", new Date(), TEST_DIGESTER);
       return rows;
     },
   });
@@ -489,30 +416,30 @@ test("nothing expires without a key, and nothing that was edited behind the look
   assert.notEqual((await textsOf(id))[0], "");
 });
 
-test("an edit of such a message counts as a deletion; an old one, which a catch-up tells again, as nothing", async () => {
+test("an edit of an expired text counts as a deletion; an old edit, which a catch-up repeats, as nothing", async () => {
   const { id } = await tell("late", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
   await expire();
   const old = await store.log.edit(id, "late-1", "the pelican", new Date(0), TEST_DIGESTER);
   assert.equal(old.outcome, "unchanged");
   const news = await store.log.edit(id, "late-1", "the pelican", LATER(), TEST_DIGESTER);
-  assert.deepEqual(news, { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(news, { outcome: "replaced", seq: 1, isDeleted: true });
   assert.deepEqual(await rowsWith(weir, "pelican"), []);
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
   assert.deepEqual(await printsOf(id), [2, 3, 4, 5, 6]);
 });
 
-test("an edit of such a message that changes none of its terms takes nothing", async () => {
+test("an edit of an expired text that changes none of its terms removes nothing", async () => {
   const { id } = await tell("same", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
   await expire();
   const said = (text: string) => store.log.edit(id, "same-1", text, LATER(), TEST_DIGESTER);
   for (const text of [SECRET, `${SECRET}!`])
     assert.deepEqual(await said(text), { outcome: "unchanged", seq: 1 });
   assert.match((await summariesOf(id))[0] ?? "", /quernstone/);
-  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(await said("the quernstone is Ruperts"), { outcome: "replaced", seq: 1, isDeleted: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
 
-test("an edit is not lost whose message loses its text while it waits", async () => {
+test("an edit is not lost if the text expires while the edit waits", async () => {
   const { id } = await tell("race", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
   const late = Object.assign(Object.create(weir.db), {
     query: weir.db.query.bind(weir.db),
@@ -527,7 +454,7 @@ test("an edit is not lost whose message loses its text while it waits", async ()
   });
   const between = createStore(late, { signer: fileSigner(folder) });
   const edited = await between.log.edit(id, "race-1", "the pelican", LATER(), TEST_DIGESTER);
-  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isGone: true });
+  assert.deepEqual(edited, { outcome: "replaced", seq: 1, isDeleted: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
 });
 
@@ -549,7 +476,7 @@ async function reading(name: string): Promise<ChannelId> {
   return id;
 }
 
-test("a summary that keeps its texts loses what it has read in one that does not", async () => {
+test("a summary whose texts are kept loses what it has read in one whose texts have expired", async () => {
   const id = await reading("readers");
   await remove(id, "readers-1");
   const [, second, third] = await summariesOf(id);
@@ -558,7 +485,7 @@ test("a summary that keeps its texts loses what it has read in one that does not
   assert.match(third ?? "", /rowed 5 miles/);
 });
 
-test("an edit of a text that is kept takes it from such a summary, too", async () => {
+test("an edit of a text that is kept changes such a summary, too", async () => {
   const { id } = await tell("edit-readers", {
     summaries: ["They rowed.", "They rowed with the quernstone.", "The quernstone was in the boat."],
   });
@@ -576,7 +503,7 @@ test("an edit of a text that is kept takes it from such a summary, too", async (
   for (const { text } of substitutes) assert.doesNotMatch(text, /quernstone/);
 });
 
-test("under its lock a deletion looks only at what has changed since it has looked before", async () => {
+test("under its lock a deletion searches only what has changed since its preparation", async () => {
   const { id, turn } = await tell("ahead", { summaries: ["The quernstone belongs to Rupert. They rowed."] });
   const note = async (text: string): Promise<unknown> =>
     weir.sql(
@@ -590,7 +517,7 @@ test("under its lock a deletion looks only at what has changed since it has look
   const counts: number[] = [];
   const counting = (client: Queryable): Queryable["query"] => {
     return async (...asked) => {
-      if (asked[0].name === "tellings_behind") counts.push((await client.query(...asked)).length);
+      if (asked[0].name === "texts_compared") counts.push((await client.query(...asked)).length);
       return client.query(...asked);
     };
   };

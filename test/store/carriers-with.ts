@@ -1,0 +1,20 @@
+import { selectTexts } from "../../src/store/deletion/carrier.ts";
+import { CARRIERS } from "../../src/store/deletion/carriers/carriers.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** The names of all carriers that can hold words. */
+export const WORDY_CARRIERS: readonly string[] = CARRIERS.filter(({ texts }) => texts.length > 0)
+  .map(({ name }) => name)
+  .toSorted();
+
+/** The names of the carriers that hold a word, in capitals or not, sorted. */
+export async function carriersWith({ sql }: Pick<OpenStore, "sql">, word: string): Promise<string[]> {
+  const selects = CARRIERS.flatMap(({ name, texts }) =>
+    texts.map(
+      (text) => `select '${name}' as name where exists (select from (${selectTexts(text, "true")}) one
+                   where position($1 in lower(concat(one.text, one.calls, one.terms))) > 0)`,
+    ),
+  );
+  const found = await sql<{ name: string }>(selects.join(" union "), word.toLowerCase());
+  return found.map(({ name }) => name).toSorted();
+}
