@@ -11,7 +11,7 @@ import { createRetryingModel, type RetryOptions } from "./llm/retrying-model.ts"
 import type { Prompts } from "./prompts/load.ts";
 import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
-import { describedToolsOf, featureToolsOf } from "./features/features.ts";
+import { configuredBy, describedToolsOf, featureToolsOf } from "./features/features.ts";
 import type { ToolMaker } from "./tools/tool.ts";
 import { createTools } from "./tools/tools.ts";
 import { basename, join } from "node:path";
@@ -192,7 +192,9 @@ export class Agents implements AsyncDisposable {
     const config = answeringWith(own.agent.config, model);
     // Descriptions may name the agent's models.
     const withOwnModels: MoreTools = (tools) => {
-      const described = describedToolsOf(config).map((make) => make(this.#prompts, tools));
+      const described = describedToolsOf(config).map((make) =>
+        configuredBy(config)(make(this.#prompts, tools)),
+      );
       return tools.map((tool) => described.find(({ spec }) => spec.name === tool.spec.name) ?? tool);
     };
     const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
@@ -297,7 +299,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
     recall: one.memory.recall,
     ofFeatures: there.tools,
     described: describedToolsOf(one),
-    approvals: one.approvals.tools,
+    configured: configuredBy(one),
   };
   const tools = createTools(prompts, needs);
   const serverTools =
@@ -307,6 +309,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
           ...servers,
           servers: one.mcp,
           before: past?.serverTools ?? null,
+          configured: needs.configured,
           own: (served) => (served.length === 0 ? tools : createTools(prompts, { ...needs, served })),
           room: () => roomForServers(agent, tools),
         });

@@ -17,17 +17,16 @@ create table images (
 alter table images alter column bytes set storage external, alter column name set statistics 0;
 
 -- Appends a turn's entries with the pictures of its results.
--- p_asked, p_done: as `append_turn_approvals` takes them.
 -- p_images: [{entry, type}], by place among the entries, from 0; p_bytes: their bytes, in the same order.
 create function append_turn_images(
-  p_channel bigint, p_epoch bigint, p_turn bigint, p_after bigint, p_at timestamptz, p_entries jsonb, p_asked jsonb, p_done bigint[],
+  p_channel bigint, p_epoch bigint, p_turn bigint, p_after bigint, p_at timestamptz, p_entries jsonb,
   p_images jsonb, p_bytes bytea[],
   out first_seq bigint
 ) language plpgsql as $$
 declare v_known integer;
 begin
   select a.first_seq into first_seq
-    from append_turn_approvals(p_channel, p_epoch, p_turn, p_after, p_at, p_entries, p_asked, p_done) a;
+    from append_turn_entries(p_channel, p_epoch, p_turn, p_after, p_at, p_entries) a;
   select count(*) into v_known from images i where i.platform = 'weir' and i.message_id = p_turn::text;
   insert into images (platform, message_id, number, name, type, bytes)
   select 'weir', p_turn::text, v_known + i.place - 1, (append_turn_images.first_seq + (i.image->>'entry')::bigint)::text,

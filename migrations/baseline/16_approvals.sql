@@ -67,14 +67,13 @@ create index approval_rules_of_approval on approval_rules (approval_id);
 comment on column approval_rules.arguments is 'their canonical form';
 comment on column approval_rules.approval_id is 'the approval by which it was made';
 
--- Appends a turn's entries, with the approvals that its calls wait for, and the ends of those that it has run.
+-- Notes the approvals that the calls of a turn wait for, and the ends of those that it has run. It comes in one transaction with the
+-- turn's entries.
 -- p_asked: [{id, call_id, agent, tool, arguments, fingerprint, expire_ms}]
-create function append_turn_approvals(
-  p_channel bigint, p_epoch bigint, p_turn bigint, p_after bigint, p_at timestamptz, p_entries jsonb, p_asked jsonb, p_done bigint[],
-  out first_seq bigint
-) language plpgsql as $$
+create function note_approvals(p_channel bigint, p_epoch bigint, p_turn bigint, p_asked jsonb, p_done bigint[])
+returns void language plpgsql as $$
 begin
-  select a.first_seq into first_seq from append_turn_entries(p_channel, p_epoch, p_turn, p_after, p_at, p_entries) a;
+  perform assert_epoch(p_channel, p_epoch, 'key share');
   insert into approvals (id, channel_id, turn_id, call_id, agent, tool, arguments, fingerprint, expires_at)
   select a.id, p_channel, p_turn, a.call_id, a.agent, a.tool, a.arguments, a.fingerprint,
          clock_timestamp() + a.expire_ms * interval '1 millisecond'

@@ -3,8 +3,7 @@ import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Agent } from "../turn/agent.ts";
-import type { ActorParts } from "./channel-context.ts";
-import { QuestionBoard } from "./approvals/question-board.ts";
+import type { ActorParts, ChannelBoard } from "./channel-context.ts";
 import { freezeTools } from "./frozen-tools.ts";
 import { GuardedHistory } from "./guarded-history.ts";
 import { LastRequest, UsageAnchor, CallMeter, storeCalls } from "./model-usage.ts";
@@ -21,7 +20,7 @@ export interface ActorRooms {
   readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly outbox: Outbox;
-  readonly questions: QuestionBoard;
+  readonly board: ChannelBoard;
   readonly runner: TurnRunner;
   readonly compactor: ChannelCompactor;
 }
@@ -61,8 +60,8 @@ export function buildRooms(
   const runner = new TurnRunner(own, history, outbox, { usage, last, onRequest, onLanded, renewTools });
   const target = { ...own, history, usage, lastRequest: last, onLostBy: onLost };
   const compactor = createChannelCompactor({ ...target, running: () => runner.running }, hasLiveJob);
-  const questions = new QuestionBoard(own, outbox);
-  return { agent, history, outbox, questions, runner, compactor };
+  const board = parts.features.boardOf(parts, outbox);
+  return { agent, history, outbox, board, runner, compactor };
 }
 
 function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolean): ChannelCompactor {

@@ -9,16 +9,13 @@ import { StaleEpochError } from "../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../store/turns/turn-rows.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { AskingMessage } from "../turn/first-recall.ts";
-import type { ActorParts, ActorStatus } from "./channel-context.ts";
+import type { ActorParts, ActorStatus, ChannelBoard } from "./channel-context.ts";
 import { buildRooms } from "./actor-rooms.ts";
-import type { QuestionBoard } from "./approvals/question-board.ts";
-import { agentsHere } from "./guests.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { AbsentPlatform } from "../platforms/absent-platform.ts";
 import { TextChanges } from "./text-changes.ts";
-import { mayAskApprovals } from "./turns/turn-approvals.ts";
 import { restBefore } from "./turns/turn-attempts.ts";
 import type { TurnRunner } from "./turns/turn-runner.ts";
 import { steadyNow } from "../async/clock.ts";
@@ -41,7 +38,7 @@ export class ChannelActor {
   readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;
-  readonly questions: QuestionBoard;
+  readonly board: ChannelBoard;
   readonly changes: TextChanges;
   readonly #outbox: Outbox;
   readonly #mailbox = new PQueue({ concurrency: 1 });
@@ -70,7 +67,7 @@ export class ChannelActor {
     this.agent = rooms.agent;
     this.history = rooms.history;
     this.#outbox = rooms.outbox;
-    this.questions = rooms.questions;
+    this.board = rooms.board;
     this.#runner = rooms.runner;
     this.compactor = rooms.compactor;
     this.changes = new TextChanges({
@@ -86,13 +83,7 @@ export class ChannelActor {
   /** Resumes undelivered answers. Call it before the first wake-up. */
   async recover(): Promise<void> {
     await this.#outbox.recover();
-    this.#showQuestions();
-  }
-
-  /** Does nothing where no agent may ask for an approval. */
-  #showQuestions(): void {
-    const { agent, guests } = this.#parts;
-    if (agentsHere(agent, guests).some(mayAskApprovals)) this.questions.show();
+    this.board.resume();
   }
 
   get lastUsedAt(): number {
@@ -160,14 +151,14 @@ export class ChannelActor {
 
   /**
    * Another daemon has written to the channel: reads new entries up to `seq`, restarts a turn that has read a changed or deleted text,
-   * and shows decisions. Returns at once.
+   * and brings the channel's board up to date. Returns at once.
    */
   look(seq: Seq): void {
     this.#takeIn(null, true, async () => {
       await this.changes.catchUp(seq);
       if (dueMessages(this.history.current).some((one) => one.seq === seq)) this.#runner.accepted(seq);
     });
-    this.#showQuestions();
+    this.board.resume();
   }
 
   /** Its channel is served again: resumes deliveries and due messages. Returns at once. */

@@ -16,8 +16,10 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
+import { type CallGate, OPEN_GATE } from "../turn/call-gate.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
 import type { Compaction } from "./compaction/compaction.ts";
+import type { Outbox } from "./delivery/outbox.ts";
 import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
@@ -51,8 +53,6 @@ export interface SharedParts {
   readonly restFromMs?: number;
   /** Takes the operator's secrets out of a text; default: there are none. */
   readonly masked?: (text: string) => string;
-  /** Called when a turn has requested approvals, and when a text is deleted on which one may depend. */
-  readonly onApprovals?: (channel: ChannelId, what: "asked" | "taken_back") => void;
 }
 
 export interface ActorParts extends SharedParts {
@@ -160,4 +160,36 @@ export interface TurnFeatures extends FolderTexts {
   readonly background: BackgroundWork;
   /** Reads the files of an agent's folder that are of the channel alone, for a run of a turn with these kits. */
   filesOf(kitOf: KitOf): Promise<readonly AgentFile[]>;
+  readonly gates: CallGates;
+  /** Texts of a channel were edited, deleted or summarised: what depends on them may be void. Returns at once. */
+  changed(): void;
+  /** @returns the board of a channel that is being loaded */
+  boardOf(parts: ActorParts, outbox: BoardOutbox): ChannelBoard;
 }
+
+/** What holds calls of tools back. */
+export interface CallGates {
+  /** @returns the gate of one run of a turn */
+  of(site: TurnSite): CallGate;
+  /** Whether a message releases calls that were held back: it goes on with work that has begun. Pure. */
+  releases(messageId: string): boolean;
+  /** A turn has ended that answers such messages: calls that it has not run are not run any more. */
+  settled(channel: ChannelId, releases: readonly string[]): Promise<void>;
+}
+
+/** Every call runs. */
+export const OPEN_GATES: CallGates = {
+  of: () => OPEN_GATE,
+  releases: () => false,
+  settled: async () => undefined,
+};
+
+/** Messages that features keep up to date in a channel, beside its answers. */
+export interface ChannelBoard {
+  /** Brings them up to date. Returns at once. */
+  show(): void;
+  /** The same when the channel is loaded or another daemon has written to it. Does nothing where no message is expected. */
+  resume(): void;
+}
+
+export type BoardOutbox = Pick<Outbox, "add" | "split">;

@@ -7,7 +7,7 @@ export interface FrozenTools {
   readonly agent: Agent;
   /**
    * Call it before a turn's first model call: tools never change within a turn.
-   * @param needsTools the turn called tools before a restart, or runs approved calls
+   * @param needsTools the turn called tools before a restart, or runs calls that were held back
    */
   readonly renewTools: (needsTools: boolean, signal: AbortSignal) => Promise<void>;
 }

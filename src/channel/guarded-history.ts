@@ -13,7 +13,7 @@ import {
 } from "../core/history.ts";
 import type { AgentId, MemoryId, Seq, Owner } from "../core/ids.ts";
 import type { ResetTurn } from "../store/channels/channels.ts";
-import type { ApprovalNews } from "../store/turns/approvals.ts";
+import type { WrittenBeside } from "../store/log/log.ts";
 import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
@@ -96,21 +96,21 @@ export class GuardedHistory {
   }
 
   /**
-   * Appends a turn's entries, and changes of its approvals.
+   * Appends a turn's entries, and what is written in one transaction with them.
    * @param shown memories in the model's request
    */
   async appendTurnEntries(
     turn: TurnRange,
     drafts: readonly TurnEntryDraft[],
     at: Date,
-    approvals?: ApprovalNews,
+    beside?: WrittenBeside,
     shown: readonly MemoryId[] = [],
   ): Promise<void> {
     const folds = this.#folds;
     await this.#mutex.runExclusive(async () => {
       const { channel } = this.#owner;
       const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown };
-      const written = await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, approvals);
+      const written = await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, beside);
       const [first, last] = [written[0], written.at(-1)];
       // The rows were folded during the wait, without deleted texts. The log may have kept less of these entries than was given, so
       // they are read back.

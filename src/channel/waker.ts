@@ -18,7 +18,7 @@ import { WakeRetry } from "./wake-retry.ts";
 /** Messages without a reply after which their channel is loaded to check its size. */
 const LOOK_AFTER = 20;
 
-export interface WakerParts extends Pick<SharedParts, "onApprovals"> {
+export interface WakerParts extends Pick<SharedParts, "features"> {
   readonly background: Pick<BackgroundWork, "changed">;
   readonly registry: ChannelRegistry;
   readonly renewal: Pick<Renewal, "review">;
@@ -122,19 +122,19 @@ export class Waker {
 
   /** Memories and notes of a channel may be deleted with its texts: turns of other channels that have read them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
-    const { registry, onApprovals, background } = this.#parts;
-    onApprovals?.(of, "taken_back");
+    const { registry, features, background } = this.#parts;
+    features.changed();
     // Also of a channel that is not in memory.
     background.changed();
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
   }
 
-  /** Makes a channel show the current state of its approvals. Must not throw. */
-  async showQuestions(id: ChannelId): Promise<void> {
+  /** Brings a channel's board up to date. Must not throw. */
+  async showBoard(id: ChannelId): Promise<void> {
     const { homes } = this.#parts;
     if (await homes.isElsewhere(id)) homes.wake(id, 0);
-    else await this.#with(id, ({ questions }) => questions.show());
+    else await this.#with(id, ({ board }) => board.show());
   }
 
   /** Loads a channel, which then looks for due work. Must not throw. */

@@ -1,12 +1,10 @@
 import type { AgentEvents, StaffedAgent } from "../agents.ts";
-import type { AgentConfig } from "../config/config.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { tokensOf } from "../mcp/server-tools.ts";
 import { formatNumber } from "../text/format.ts";
 import { padColumns } from "../text/markdown-table.ts";
 import { counted } from "../text/text.ts";
-import { needsApproval } from "../tools/approval.ts";
-import type { Tool } from "../tools/tool.ts";
+import { asksFirst, type Tool } from "../tools/tool.ts";
 import { sourceOf } from "../tools/tools.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { lookAtServer, lookingParts } from "./shared/mcp-servers.ts";
@@ -38,7 +36,7 @@ async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   const rows = tools.map((tool) => [
     tool.spec.name,
     sourceOf(tool),
-    asks(tool, agent.config.approvals.tools),
+    describeAsking(tool),
     `${formatNumber(tokensOf(tool.spec))} tokens`,
   ]);
   const all = tools.reduce((sum, { spec }) => sum + tokensOf(spec), 0);
@@ -53,9 +51,8 @@ async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");
 }
 
-/** Whether a person has to approve a call first. */
-function asks(tool: Tool, configured: AgentConfig["approvals"]["tools"]): string {
-  if (needsApproval(tool, configured)) return "asks";
-  const wouldAsk = needsApproval({ ...tool, isReadOnly: false }, configured);
-  return wouldAsk ? "does not ask: read-only, it says" : "does not ask";
+/** Whether a person has to allow a call first. */
+function describeAsking(tool: Tool): string {
+  if (asksFirst(tool)) return "asks";
+  return tool.asks === "writes" ? "does not ask: read-only, it says" : "does not ask";
 }

@@ -1,3 +1,5 @@
+import { isTable } from "./value-tree.ts";
+
 type CamelKey<Key> = Key extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelKey<Rest> & string>}`
   : Key;
@@ -9,12 +11,21 @@ export type CamelCased<Value> = Value extends string | number | boolean | null |
     ? readonly CamelCased<Item>[]
     : { readonly [Key in keyof Value as CamelKey<Key>]: CamelCased<Value[Key]> };
 
-/** The same for keys at any depth. */
-export function camelCased<Value>(value: Value): CamelCased<Value>;
-export function camelCased(value: unknown): unknown {
+/**
+ * The same for keys at any depth.
+ * @param verbatim paths to tables, as `table.option`, whose keys stay as they are; default: none
+ */
+export function camelCased<Value>(value: Value, verbatim?: readonly string[]): CamelCased<Value>;
+export function camelCased(value: unknown, verbatim: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((item) => camelCased(item));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [camelKey(key), camelCased(inner)]);
+  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+    const within = verbatim.flatMap((path) => (path.startsWith(`${key}.`) ? path.slice(key.length + 1) : []));
+    return [
+      camelKey(key),
+      verbatim.includes(key) && isTable(inner) ? { ...inner } : camelCased(inner, within),
+    ];
+  });
   return Object.fromEntries(entries);
 }
 

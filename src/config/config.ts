@@ -1,6 +1,6 @@
 import type { Proxies } from "../network/proxies.ts";
 import type { z } from "zod";
-import type { ApprovalMode } from "../core/approval.ts";
+import type { AskMode } from "../core/ask-mode.ts";
 import type { ModelPrice } from "../core/cost.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { agentSchema } from "./schema/agents.ts";
@@ -201,7 +201,7 @@ export interface BindingConfig extends Omit<
 /** One `[[agents]]`, completed by `[defaults]` and the built-in defaults. */
 export interface AgentConfig extends Omit<
   CompleteAgent,
-  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "approvals" | "mcp"
+  "prompt" | "compactorPrompt" | "temperature" | "compaction" | "mcp"
 > {
   /** Absolute path of its own system template; null: `system.md.j2` of the prompts' folder. */
   readonly prompt: string | null;
@@ -210,14 +210,8 @@ export interface AgentConfig extends Omit<
   /** Null: the server's default. */
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
-  readonly approvals: ApprovalsConfig;
   /** The servers whose tools it may call. */
   readonly mcp: readonly McpServerConfig[];
-}
-
-/** `tools`: by name. `approvers`: as `discord:ID`. */
-export interface ApprovalsConfig extends Omit<CompleteAgent["approvals"], "tools"> {
-  readonly tools: Readonly<Record<string, ApprovalMode>>;
 }
 
 /** One `[[agents.mcp]]`. */
@@ -244,7 +238,7 @@ export interface McpServerConfig {
   readonly tools: readonly string[];
   /** Null: the general limit of tools. */
   readonly timeoutMs: number | null;
-  readonly approve: "always" | "never" | "writes";
+  readonly approve: AskMode;
   /** Secret values, for masking. */
   readonly secrets: readonly string[];
 }

@@ -16,6 +16,7 @@ import {
   type TelemetryConfig,
   serverOf,
 } from "./config.ts";
+import { VERBATIM_OPTIONS } from "../features/declarations.ts";
 import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { headersFrom, type References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
@@ -127,8 +128,7 @@ function resolveAgent(
     "mcp"
   >,
 ): AgentConfig {
-  const complete = agentSchema.parse(layered(defaults, written));
-  const agent = camelCased(complete);
+  const agent = camelCased(agentSchema.parse(layered(defaults, written)), VERBATIM_OPTIONS);
   return {
     ...agent,
     mcp,
@@ -139,8 +139,6 @@ function resolveAgent(
     compactorModel: agent.compactorModel.trim() || agent.model,
     temperature: agent.temperature === "default" ? null : agent.temperature,
     compaction: withTarget(agent.compaction),
-    // The names of tools are no keys of ours.
-    approvals: { ...agent.approvals, tools: { ...complete.approvals.tools } },
   };
 }
 

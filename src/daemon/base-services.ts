@@ -1,3 +1,4 @@
+import { warnOfFeatures } from "../features/features.ts";
 import type { Logger } from "pino";
 import { KnownSecrets } from "../admin/secrets.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
@@ -17,7 +18,6 @@ import {
   type Setup,
   type SetupParts,
   sharedMemoriesOf,
-  warnOfApprovers,
 } from "./setup.ts";
 
 /** Covers a restart of the database during the start of up to 25 s. */
@@ -122,7 +122,7 @@ export async function openBaseServices(
   const models = stack.use(await openLearningModels(config, store, log));
   const made = { models, secrets, log };
   const current: CurrentSetup = { setup: await makeSetup({ config, bindings, prompts }, made) };
-  warnOfApprovers(current.setup, log);
+  warnOfFeatures(current.setup, log);
   stack.defer(async () => current.setup.agents[Symbol.asyncDispose]());
   await beginAgents(current.setup, models, log);
   return { ...made, opened, store, current };

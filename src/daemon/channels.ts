@@ -1,15 +1,12 @@
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
 import { CallCounts } from "../budget/call-counts.ts";
-import { ApprovalDesk } from "../channel/approvals/approval-desk.ts";
 import { ChannelHomes } from "../channel/homes/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
-import { DueWorkDesk } from "../channel/due-work.ts";
 import type { Homes } from "../channel/homes/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
-import { mayAskApprovals } from "../channel/turns/turn-approvals.ts";
 import type { HomesVitals } from "../cluster/rabbit-homes.ts";
 import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
 import { Breaker } from "../compactor/breaker.ts";
@@ -73,7 +70,6 @@ export interface Cluster {
 /** The parts that act in channels, and those that notify them. */
 export interface Channels extends LiveChannels {
   readonly contexts: ContextRecorder;
-  readonly approvals: ApprovalDesk;
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
@@ -144,19 +140,8 @@ export function createChannels(
     },
     masked: secrets.masked,
     othersWrite: config.database.url !== null,
-    // No turn runs before both exist.
-    onApprovals: (channel, what) => (what === "asked" ? approvals.asked(channel) : approvals.takenBack()),
-  });
-  const dueWork = new DueWorkDesk(store, live.waker);
-  const approvals = new ApprovalDesk({
-    approvals: store.approvals,
-    ...live,
-    dueWork,
-    mayBeAsked: () => [...current.setup.agents.all()].some(({ agent }) => mayAskApprovals(agent)),
-    serves: base.serves,
-    log,
   });
   const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { ...live, contexts, breaker, budgets, approvals: stack.use(approvals), lostModels };
+  return { ...live, contexts, breaker, budgets, lostModels };
 }

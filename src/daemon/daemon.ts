@@ -111,7 +111,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const work = features.work({ ...base, ...channels });
   const router = createIngress({ ...base, ...channels, keeper }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
-  const waiting = [channels.approvals, work, channels.lostModels];
+  const waiting = [work, channels.lostModels];
   const reloads = { ...base, ...channels, router, work, retention };
   const reloader = stack.use(openReloader(options.source, reloads));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, work }));
@@ -211,15 +211,13 @@ async function keepHomes(
     resumption,
     waker,
     platforms,
-    approvals,
     work,
     current,
     opened,
     log,
   }: Pick<Base, "store" | "current" | "log"> &
     Pick<BaseServices, "opened"> &
-    Omit<LiveChannels, "drain"> &
-    Pick<Channels, "approvals"> & {
+    Omit<LiveChannels, "drain"> & {
       readonly platforms: readonly Platform[];
       readonly work: { start(): void };
     },
@@ -239,9 +237,7 @@ async function keepHomes(
       daemon: cluster.name,
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(current.setup.config),
-      onTakenUp: () => {
-        for (const waiting of [approvals, work]) waiting.start();
-      },
+      onTakenUp: () => work.start(),
       log,
     }),
   );

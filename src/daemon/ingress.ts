@@ -94,20 +94,7 @@ function commandsOf(
     readonly skipReasons: SkipReasons;
   },
 ): Commands {
-  const {
-    store,
-    homes,
-    registry,
-    waker,
-    renewal,
-    approvals,
-    contexts,
-    now,
-    current,
-    secrets,
-    names,
-    keeper,
-  } = parts;
+  const { store, homes, registry, waker, renewal, contexts, now, current, secrets, names, keeper } = parts;
   const { staffOf, bindingOf, digesterOf, platformOf, models, memories, features } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
   return createCommands(COMMANDS, {
@@ -116,7 +103,6 @@ function commandsOf(
     registry,
     waker,
     renewal,
-    approvals,
     contexts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     agentBy: (channel) => staffOf(channel).agent,
@@ -145,6 +131,7 @@ function commandsOf(
     isStandIn: () => models.isOffline,
     refusals,
     skipReasons,
+    waitsFor: async (turn) => features.waitsFor(turn),
     isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
     now,
   });

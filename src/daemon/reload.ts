@@ -1,3 +1,4 @@
+import { warnOfFeatures } from "../features/features.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Budgets } from "../budget/budgets.ts";
@@ -23,7 +24,6 @@ import {
   type Setup,
   type SetupParts,
   sharedMemoriesOf,
-  warnOfApprovers,
 } from "./setup.ts";
 import type { Store } from "../store/store.ts";
 
@@ -36,7 +36,7 @@ export interface ReloadParts extends SetupParts {
   readonly router: Pick<Router, "rebound" | "strangers">;
   readonly names: ConfirmedNames;
   readonly budgets: Budgets;
-  readonly work: Pick<FeatureWorker, "reconfigured">;
+  readonly work: Pick<Required<FeatureWorker>, "reconfigured">;
   readonly lostModels: Pick<LostModels, "start">;
   readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
@@ -88,7 +88,7 @@ export class Reloading {
       prompts: before.prompts !== prompts || (isSame && hasOtherAgents(before, setup)),
     };
     if (isSame && !reloaded.prompts && !this.#isOwed && names.areConfirmed) return reloaded;
-    warnOfApprovers(setup, this.#parts.log);
+    warnOfFeatures(setup, this.#parts.log);
     await store.sharedMemories.open(sharedMemoriesOf(config));
     const confirm = await names.prepare({ bindings, ownerRoles: ownerRolesOf(config) });
     this.#swap(setup, confirm);

@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { withoutApprovers } from "../admin/commands/approvals.ts";
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "../agents.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
@@ -64,13 +63,6 @@ export async function makeSetup(
   const agents = models.trying(config.llm, () => createAgents(config, models, prompts, told, before?.agents));
   await agents.readFolders();
   return { ...configured, agents };
-}
-
-/** Logs agents whose calls need an approval although no approver is configured. */
-export function warnOfApprovers({ agents, config }: Setup, log: Logger): void {
-  for (const { agent } of agents.all())
-    for (const platform of withoutApprovers(agent, config.platforms))
-      log.warn({ agent: agent.config.id, platform }, "no_approvers: name them under [agents.approvals]");
 }
 
 /** Logs events of agents. A separate function, so that its closures, which live as long as an agent, hold no other agent. */

@@ -11,6 +11,8 @@ export interface OptionOrigin {
     keys: readonly KeyPath[],
     fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
   ): ConfigProblem;
+  /** The built-in tool that somebody meant by a name; null: there is a tool of this name, or none comes near. */
+  toolMeantBy(name: string): string | null;
 }
 
 /** What the rooms below the features need to know of one. It imports nothing above `config/schema/values.ts`. */
@@ -31,6 +33,8 @@ export interface Declaration<Agent = never> {
   readonly callPurpose?: string;
   /** Its work that outlives turns; default: there is none. */
   readonly openWork?: OpenWork;
+  /** Options, as `table.option`, that are tables with names of the operator's as keys. Default: none. */
+  readonly verbatim?: readonly string[];
 }
 
 /** Rows of work in channels: `channel_id`, and `closed_at`, which is null while the work goes on. */

@@ -3,6 +3,7 @@
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 
+import { approvals } from "./approvals/declaration.ts";
 import type { Declaration, OpenWork } from "./declaration.ts";
 import { notes } from "./notes/declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
@@ -10,7 +11,7 @@ import { skills } from "./skills/declaration.ts";
 import { subagents } from "./subagents/declaration.ts";
 
 /** In the order in which their options stand in the configuration. */
-const DECLARATIONS = [subagents, reminders, skills, notes] as const;
+const DECLARATIONS = [subagents, approvals, reminders, skills, notes] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 
@@ -63,3 +64,6 @@ export type FeatureCallPurpose = Member<"callPurpose">;
 
 /** Work that outlives turns. */
 export const FEATURE_WORK: readonly OpenWork[] = ALL.flatMap(({ openWork = [] }) => openWork);
+
+/** Options of agents, as `table.option`, whose keys are the operator's. */
+export const VERBATIM_OPTIONS: readonly string[] = ALL.flatMap(({ verbatim = [] }) => verbatim);

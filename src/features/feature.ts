@@ -1,18 +1,28 @@
 import type { Logger } from "pino";
 import type { Command } from "../admin/commands/command.ts";
-import type { BackgroundWork, FolderTexts, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import type {
+  ActorParts,
+  BackgroundWork,
+  BoardOutbox,
+  CallGates,
+  ChannelBoard,
+  FolderTexts,
+  TurnFeatures,
+  TurnSite,
+} from "../channel/channel-context.ts";
+import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import type { FeatureKey, KitOf } from "../core/feature-key.ts";
-import type { AgentId, ChannelAddress, ChannelId } from "../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, TurnId } from "../core/ids.ts";
 import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeFormat } from "../text/time.ts";
-import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
+import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
 
@@ -34,6 +44,10 @@ export interface Feature<Service = unknown, Kit = unknown> {
     database: Database,
     ...asked: Parameters<FolderTexts["channelFiles"]>
   ) => Promise<readonly AgentFile[]>;
+  /** A tool as the agent's configuration has it. Default: unchanged. */
+  readonly toolOf?: (agent: AgentConfig, tool: Tool) => Tool;
+  /** Logs what the operator may have forgotten, at the start and at each reload. Default: nothing. */
+  readonly warn?: (setup: FeatureSetup, log: Logger) => void;
   /** Opens it for a daemon. Reads and writes nothing yet. */
   open(parts: OpenParts): OpenFeature<Service, Kit>;
   /** The same as `toolsOf`, of tools whose descriptions name others of the agent. */
@@ -72,14 +86,21 @@ export interface FeatureWork {
   line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
+/** What features read of a configuration. */
+export interface FeatureSetup {
+  readonly config: Pick<Config, "agents" | "platforms">;
+  readonly bindings: readonly Binding[];
+  readonly agents: { of(id: AgentId): FeatureAgent; all(): Iterable<FeatureAgent> };
+}
+
+interface FeatureAgent {
+  readonly agent: Pick<Agent, "time" | "config" | "folder" | "tools">;
+}
+
 /** The parts of a daemon that there are when its features open. */
 export interface OpenParts {
   /** The current setup. */
-  readonly setup: () => {
-    readonly config: Pick<Config, "agents" | "platforms">;
-    readonly bindings: readonly Binding[];
-    readonly agents: { of(id: AgentId): { readonly agent: Pick<Agent, "time" | "config" | "folder"> } };
-  };
+  readonly setup: () => FeatureSetup;
   readonly database: Database;
   readonly platforms: readonly Platform[];
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
@@ -106,18 +127,27 @@ export interface OpenFeature<Service, Kit> extends AsyncDisposable {
   readonly filesOf?: (kitOf: KitOf) => Promise<readonly AgentFile[]>;
   /** Deletes texts from files that were deleted in the log. Must not throw. Default: it writes no files. */
   readonly sweepFiles?: () => Promise<void>;
+  /** Holds calls of tools back. Default: all calls run. */
+  readonly gates?: CallGates;
+  /** Texts of a channel were edited, deleted or summarised. Returns at once. Default: nothing depends on them. */
+  changed?(): void;
+  /** Makes the board of a channel that is being loaded. Default: it keeps no messages up to date. */
+  boardOf?(parts: ActorParts, outbox: BoardOutbox): ChannelBoard;
+  /** What a settled turn still waits for, as the end of a sentence about its message; null, the default: nothing. */
+  waitsFor?(turn: TurnId): Promise<string | null>;
 }
 
 /** The parts of a daemon that there are when its channels can be written to. */
 export interface WorkParts {
   readonly store: Store;
   readonly waker: Waker;
+  readonly registry: Pick<ChannelRegistry, "loaded">;
 }
 
 /** Work that goes on beside turns. */
 export interface FeatureWorker {
   /** Begins it, or looks again for what waits: the channels of a platform are served again. Returns at once. */
   start(): void;
-  /** The configuration has changed. Returns at once. */
-  reconfigured(): void;
+  /** The configuration has changed. Returns at once. Default: it reads the configuration when it needs it. */
+  reconfigured?(): void;
 }

@@ -3,10 +3,21 @@
  * out, delete both, its line here, and the one in `declarations.ts`. No room below imports a feature, and no feature another one.
  */
 
+import type { Logger } from "pino";
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
 import type { Command } from "../admin/commands/command.ts";
 import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
-import type { BackgroundWork, FolderTexts, TurnFeatures, TurnSite } from "../channel/channel-context.ts";
+import {
+  type ActorParts,
+  type BackgroundWork,
+  type BoardOutbox,
+  type CallGates,
+  type ChannelBoard,
+  type FolderTexts,
+  OPEN_GATES,
+  type TurnFeatures,
+  type TurnSite,
+} from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
@@ -14,16 +25,26 @@ import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
 import type { TimeFormat } from "../text/time.ts";
-import type { DescribedToolMaker, ToolMaker } from "../tools/tool.ts";
+import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
-import type { Feature, FeatureWork, FeatureWorker, OpenFeature, OpenParts, WorkParts } from "./feature.ts";
+import type {
+  Feature,
+  FeatureSetup,
+  FeatureWork,
+  FeatureWorker,
+  OpenFeature,
+  OpenParts,
+  WorkParts,
+} from "./feature.ts";
+import { approvals } from "./approvals/feature.ts";
 import { notes } from "./notes/feature.ts";
 import { pairing } from "./pairing/pairing.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
 import { subagents } from "./subagents/feature.ts";
 
-const FEATURES: readonly Feature[] = [reminders, pairing, subagents, skills, notes];
+/** In the order of `weir status`. */
+const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes];
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(
@@ -76,6 +97,16 @@ export async function readWaitedFor(
   return (await Promise.all(all)).flat();
 }
 
+/** An agent's tools as its configuration has them. */
+export function configuredBy(agent: AgentConfig): (tool: Tool) => Tool {
+  return (tool) => FEATURES.reduce((one, { toolOf }) => toolOf?.(agent, one) ?? one, tool);
+}
+
+/** Logs what the operator may have forgotten. */
+export function warnOfFeatures(setup: FeatureSetup, log: Logger): void {
+  for (const { warn } of FEATURES) warn?.(setup, log);
+}
+
 /** What waits of each feature. */
 export async function readFeatureWork(
   database: Database,
@@ -110,8 +141,34 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
 
   /** Who may send direct messages beside those whom the configuration names. */
   get strangers(): Strangers {
-    const [first = NO_STRANGERS] = [...this.#open.values()].flatMap(({ strangers = [] }) => strangers);
+    const [first = NO_STRANGERS] = this.#all(({ strangers }) => strangers);
     return first;
+  }
+
+  get gates(): CallGates {
+    const [first = OPEN_GATES] = this.#all(({ gates }) => gates);
+    return first;
+  }
+
+  changed(): void {
+    for (const feature of this.#open.values()) feature.changed?.();
+  }
+
+  boardOf(parts: ActorParts, outbox: BoardOutbox): ChannelBoard {
+    const boards = this.#all((feature) => feature.boardOf?.(parts, outbox));
+    return {
+      show: () => boards.forEach((board) => board.show()),
+      resume: () => boards.forEach((board) => board.resume()),
+    };
+  }
+
+  /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
+  async waitsFor(turn: TurnId): Promise<string | null> {
+    for (const feature of this.#open.values()) {
+      const what = await feature.waitsFor?.(turn);
+      if (what !== undefined && what !== null) return what;
+    }
+    return null;
   }
 
   /** Forgets what features keep of a conversation that starts afresh. */
@@ -155,16 +212,20 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     await Promise.all([...this.#open.values()].map(async (feature) => feature.sweepFiles?.()));
   }
 
-  work(parts: WorkParts): FeatureWorker {
-    const workers = [...this.#open.values()].flatMap((feature) => feature.work?.(parts) ?? []);
+  work(parts: WorkParts): Required<FeatureWorker> {
+    const workers = this.#all((feature) => feature.work?.(parts) ?? undefined);
     return {
       start: () => workers.forEach((worker) => worker.start()),
-      reconfigured: () => workers.forEach((worker) => worker.reconfigured()),
+      reconfigured: () => workers.forEach((worker) => worker.reconfigured?.()),
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#open.values()].map(async (feature) => feature[Symbol.asyncDispose]()));
+  }
+
+  #all<Part extends object>(part: (feature: OpenFeature<unknown, unknown>) => Part | undefined): Part[] {
+    return [...this.#open.values()].flatMap((feature) => part(feature) ?? []);
   }
 
   #opened(key: FeatureKey<unknown, unknown>): OpenFeature<unknown, unknown> {

@@ -19,6 +19,8 @@ export interface ServerToolsParts {
   readonly servers: readonly McpServerConfig[];
   /** Weir's own tools, added to the servers'. */
   readonly own: (served: readonly Tool[]) => readonly Tool[];
+  /** A tool as the agent's configuration has it. */
+  readonly configured: (tool: Tool) => Tool;
   /** Limit for the tools of all servers in each request, estimated tokens. */
   readonly room: () => number;
   readonly log: Logger;
@@ -121,13 +123,13 @@ export class ServerTools implements AsyncDisposable {
   #toolOf(connection: McpConnection, { name, spec, isReadOnly }: ListedTool): Tool {
     const { config } = connection;
     const { mask } = this.#parts;
-    return {
+    return this.#parts.configured({
       spec,
       server: config.name,
       identity: identityOf(config, name, spec),
-      // Except calls that need an approval.
+      // Except calls that a person must allow.
       isStandalone: true,
-      approve: config.approve,
+      asks: config.approve,
       isReadOnly,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
       async run(input, { signal, effectKey, seesImages }) {
@@ -149,7 +151,7 @@ export class ServerTools implements AsyncDisposable {
           images,
         };
       },
-    };
+    });
   }
 
   /** Closes the servers that the next configuration does not use. */
@@ -164,7 +166,7 @@ export class ServerTools implements AsyncDisposable {
   }
 }
 
-/** An approval is for a call at this server, of a tool with this name and description. */
+/** A person allows calls at this server, of a tool with this name and description. */
 function identityOf({ reach }: McpServerConfig, name: string, spec: ToolSpec): string {
   const where = reach.kind === "url" ? [reach.url] : [reach.command, reach.args, reach.folder];
   return createHash("sha256")

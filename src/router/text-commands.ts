@@ -19,7 +19,7 @@ export interface Commands {
   memoryIn(channel: ChannelRow, message: ProvingMessage): MemoryDraft | null;
   /**
    * Whether the operator has configured the asker for a command, apart from the people who are answered in the channel: owners
-   * for all commands, approvers for those by which they decide.
+   * for all commands, and others for commands for which they are named.
    */
   isNamedFor(name: string, channel: ChannelRow, asker: Asker): boolean;
 }

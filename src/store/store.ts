@@ -2,8 +2,6 @@ import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
-import { ApprovalRuleStore } from "./turns/approval-rules.ts";
-import { ApprovalStore } from "./turns/approvals.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
 import { AttachmentStore } from "./log/attachments.ts";
@@ -54,8 +52,6 @@ export interface Store {
   readonly log: LogStore;
   readonly turns: TurnStore;
   readonly deliveries: DeliveryStore;
-  readonly approvals: ApprovalStore;
-  readonly approvalRules: ApprovalRuleStore;
   readonly modelCalls: ModelCallStore;
   readonly usage: UsageStore;
   readonly learnedModels: LearnedModelStore;
@@ -122,8 +118,6 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     log: new LogStore(db, engine),
     turns: new TurnStore(db),
     deliveries: new DeliveryStore(db),
-    approvals: new ApprovalStore(db),
-    approvalRules: new ApprovalRuleStore(db),
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),
     learnedModels: new LearnedModelStore(db),

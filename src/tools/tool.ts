@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ApprovalMode } from "../core/approval.ts";
+import type { AskMode } from "../core/ask-mode.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { KitOf } from "../core/feature-key.ts";
@@ -16,10 +16,10 @@ export interface Tool {
   readonly spec: ToolSpec;
   /** Longest wait of the turn for it, ms. Default: the general limit. `own`: it has a limit of its own, which may be longer. */
   readonly timeoutMs?: number | "own";
-  /** It needs nothing of a turn: where its calls need no approval, other work may have it, too. Default: false. */
+  /** It needs nothing of a turn: where its calls run at once, other work may have it, too. Default: false. */
   readonly isStandalone?: boolean;
-  /** Whether a person must allow each call first; the configuration takes precedence. Default: "never". */
-  readonly approve?: ApprovalMode;
+  /** When a person must allow a call first. Default: "never". */
+  readonly asks?: AskMode;
   /** It changes nothing. Default: it may. */
   readonly isReadOnly?: boolean;
   /**
@@ -37,7 +37,7 @@ export interface Tool {
   readonly source?: string;
   /** Name of the server that it comes from. Default: it is Weir's own. */
   readonly server?: string;
-  /** Distinguishes it from another tool under the same name, whose approvals do not cover it. Default: the name suffices. */
+  /** Distinguishes it from another tool under the same name: who allows calls of one allows none of the other. Default: the name suffices. */
   readonly identity?: string;
   /**
    * Runs one call.
@@ -46,6 +46,14 @@ export interface Tool {
    * error is only logged. All become results.
    */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** Whether a person must allow each call of a tool before it runs. Pure. */
+export function asksFirst({
+  asks = "never",
+  isReadOnly = false,
+}: Pick<Tool, "asks" | "isReadOnly">): boolean {
+  return asks === "always" || (asks === "writes" && !isReadOnly);
 }
 
 /** Permission to search messages or memories. */

@@ -6,12 +6,11 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { RoomTool } from "../config/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
-import { needsApproval } from "./approval.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { react } from "./react.ts";
 import { searchHistory } from "./search-history.ts";
 import { skip } from "./skip.ts";
-import type { DescribedToolMaker, Tool, ToolMaker } from "./tool.ts";
+import { asksFirst, type DescribedToolMaker, type Tool, type ToolMaker } from "./tool.ts";
 
 /** To add a tool: write its file and `prompts/en/tool-NAME.md.j2`, its name in `config/tool-names.ts`, and a line here. */
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
@@ -31,6 +30,8 @@ export interface ToolNeeds {
   readonly described?: readonly DescribedToolMaker[];
   /** Tools of its servers, which those may name; default: empty. */
   readonly served?: readonly Tool[];
+  /** A tool as the agent's configuration has it. Default: unchanged. */
+  readonly configured?: ((tool: Tool) => Tool) | undefined;
 }
 
 /** Where a tool comes from, in a word or two. */
@@ -40,23 +41,20 @@ export function sourceOf({ server, source = "built in" }: Pick<Tool, "server" | 
 
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { recall, ofFeatures = [], described = [], served = [] } = agent;
+  const { recall, ofFeatures = [], described = [], served = [], configured = (tool) => tool } = agent;
   const tools = [...Object.values(TOOLS), ...ofFeatures]
-    .map((make) => make(prompts))
+    .map((make) => configured(make(prompts)))
     .filter(({ needs }) => needs === undefined || recall === "all" || recall === needs)
     .toSorted(byName);
   const beside = [...tools, ...served];
-  return [...tools, ...described.map((make) => make(prompts, beside))].toSorted(byName);
+  return [...tools, ...described.map((make) => configured(make(prompts, beside)))].toSorted(byName);
 }
 
 function byName(a: Tool, b: Tool): number {
   return a.spec.name < b.spec.name ? -1 : 1;
 }
 
-/** Tools that can be called beside turns: they need nothing of one, and no approval. */
-export function standaloneTools(
-  tools: readonly Tool[],
-  approvals: AgentConfig["approvals"]["tools"],
-): readonly Tool[] {
-  return tools.filter((tool) => tool.isStandalone === true && !needsApproval(tool, approvals));
+/** Tools that can be called beside turns: they need nothing of one, and their calls run at once. */
+export function standaloneTools(tools: readonly Tool[]): readonly Tool[] {
+  return tools.filter((tool) => tool.isStandalone === true && !asksFirst(tool));
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ToolCall } from "../core/entry.ts";
 import type { History, TurnRange } from "../core/history.ts";
-import { canonicalArguments } from "../tools/approval.ts";
+import { canonicalArguments } from "../tools/canonical-arguments.ts";
 import { madeCalls } from "./tool-calls.ts";
 
 /**

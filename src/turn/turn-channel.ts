@@ -3,15 +3,14 @@ import type { AgentFile } from "../context/sections/section.ts";
 import type { Budget } from "../context/usage.ts";
 import type { Anchor } from "../core/calibration.ts";
 import type { Context } from "../core/context.ts";
-import type { EntryReference, TurnEntryDraft } from "../core/entry.ts";
+import type { EntryReference } from "../core/entry.ts";
 import type { History } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { Pace } from "../core/pace.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
-import type { ApprovalNews } from "../store/turns/approvals.ts";
 import type { ToolKit } from "../tools/tool.ts";
-import type { TurnApprovals } from "./approved-calls.ts";
+import type { AppendEntries, CallGate } from "./call-gate.ts";
 import type { Attached, OmittedExtract, Scene, WaitedFor } from "./context-sources.ts";
 import type { CallRefusal } from "./refused-call.ts";
 import type { ToolCallRecord } from "./tool-calls.ts";
@@ -26,9 +25,8 @@ export interface TurnChannel {
   snapshot(): Promise<History>;
   /** The last request with a token count from this model's provider; null: none, or another model has answered since. */
   anchor(model: string): Anchor | null;
-  /** Appends to the log, with changes of approvals, then to the history. */
-  append(drafts: readonly TurnEntryDraft[], approvals?: ApprovalNews): Promise<void>;
-  readonly approvals: TurnApprovals;
+  readonly append: AppendEntries;
+  readonly gate: CallGate;
   /** Commits the summaries written ahead, without a model. @returns whether the view is shorter now */
   commitAhead(): Promise<boolean>;
   /** Makes an omission durable, then visible. */

@@ -10,7 +10,6 @@ import { type ModelAnswer, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
-import { runApprovedCalls } from "./approved-calls.ts";
 import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
@@ -83,9 +82,7 @@ class TurnRun {
     await this.#contexts.lookUp(history);
     // A slow refresh serves the next turn.
     if (look !== null) await withDeadline(look, FOLDER_WITHIN_MS);
-    const { approvals } = this.#channel;
-    const append: TurnChannel["append"] = async (...appended) => this.#append(...appended);
-    await runApprovedCalls({ approvals, append }, this.#agent.config.id, this.#toolParts);
+    await this.#channel.gate.runReleased(this.#toolParts, async (...appended) => this.#append(...appended));
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
       const answer = await this.#ask(isLast ? "none" : "auto");
@@ -127,15 +124,14 @@ class TurnRun {
       made.map(({ id }) => id),
     );
     if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
-    const { told: held, asked } = await this.#channel.approvals.hold(wanted);
+    const { told: held, beside } = await this.#channel.gate.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
-    const news = asked.length === 0 ? undefined : { asked, done: [] };
     // The turn will not continue with these results, whose sources may be deleted by now.
     if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
     if (skip !== null || handOff !== null) {
       // The log keeps calls with an effect, such as a reaction.
       if (calls.some(({ name }) => name !== SKIP))
-        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], news);
+        await this.#channel.append([{ kind: "tool_call", text: "", calls }, ...results], beside);
       const text = visibleAnswer(answer.text);
       const handed = handOff === null ? {} : { handOff };
       return text === ""
@@ -146,7 +142,7 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], news);
+    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], beside);
     this.#showNothing();
     return null;
   }

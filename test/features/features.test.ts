@@ -13,6 +13,15 @@ const LISTS = ["features/features.ts", "features/declarations.ts"];
 const SLICES: Readonly<
   Record<string, { readonly word: RegExp; readonly elsewhere: Readonly<Record<string, string>> }>
 > = {
+  approvals: {
+    word: /approval|approver/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "store/deletion/carriers/approvals.ts": "its carrier",
+      "store/deletion/carriers/carriers.ts": "the list of carriers",
+      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
+    },
+  },
   notes: {
     word: /note-?(?:keeper|lines|store|sweeper|kit)|turn-?notes|retold-?notes|memory_write|keeps_?notes|\bnotes: option|config\.notes/i,
     elsewhere: {

@@ -1,4 +1,4 @@
-import type { ApprovalState } from "../../src/core/approval.ts";
+import type { ApprovalState } from "../../src/features/approvals/approval.ts";
 
 /** An approval as its row has it, seen from outside of every incarnation. */
 export interface ApprovalRow {

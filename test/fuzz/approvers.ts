@@ -1,4 +1,4 @@
-import { canonicalArguments } from "../../src/tools/approval.ts";
+import { canonicalArguments } from "../../src/tools/canonical-arguments.ts";
 import type { ApprovalRow } from "./approval-rows.ts";
 import type { Incarnation } from "./incarnation.ts";
 import type { Room } from "./rooms.ts";

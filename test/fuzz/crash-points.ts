@@ -16,8 +16,8 @@ const STATEMENTS = [
   "subagent_tell_call",
   "subagents_settle",
   "subagents_close",
-  "append_turn_approvals",
-  "append_turn_approvals",
+  "approvals_note",
+  "approvals_note",
   "approvals_take",
   "approvals_take",
   "approval_decide",
@@ -47,7 +47,7 @@ export const CUTS: readonly CrashPoint[] = (
     ...(["job_begin", "job_stage", "job_commit", "job_commit", "channel_omit", "delete_message"] as const),
     ...(["revise_message", "transaction", "settle_handing_over"] as const),
     ...(["subagent_begin", "subagent_save", "subagent_tell_call", "subagents_close"] as const),
-    ...(["append_turn_approvals", "approvals_take", "approval_told", "approvals_end_untaken"] as const),
+    ...(["approvals_note", "approvals_take", "approval_told", "approvals_end_untaken"] as const),
     ...(["reminder_add", "reminder_fire", "reminder_fire"] as const),
   ] as const
 ).flatMap((statement) =>
@@ -86,7 +86,7 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "subagent_tell_call", when: "after", nth: 1 },
   { at: "subagent", statement: "", when: "after", nth: 1 },
   { at: "database", statement: "subagent_save", when: "after", nth: 1 },
-  { at: "database", statement: "append_turn_approvals", when: "before", nth: 1 },
+  { at: "database", statement: "approvals_note", when: "before", nth: 1 },
   { at: "deed", statement: "", when: "after", nth: 1 },
   { at: "database", statement: "reminder_fire", when: "before", nth: 1 },
 ];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { canonicalArguments } from "../../src/tools/approval.ts";
+import { canonicalArguments } from "../../src/tools/canonical-arguments.ts";
 import { makeTool, type Tool } from "../../src/tools/tool.ts";
 import type { Gate } from "./chat.ts";
 import type { Incarnation } from "./incarnation.ts";
@@ -27,7 +27,7 @@ export function actTool(onDeed: OnDeed, gate: Gate): Tool {
       return { kind: "result", text: "Done.", references: [] };
     },
   });
-  return { ...tool, approve: "always" };
+  return { ...tool, asks: "always" };
 }
 
 /** The approval whose call this is; null: it needed none any more. */

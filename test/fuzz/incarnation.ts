@@ -8,7 +8,6 @@ import type { OpenParts } from "../../src/features/feature.ts";
 import { OpenFeatures } from "../../src/features/features.ts";
 import { REMINDERS } from "../../src/features/reminders/key.ts";
 import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
-import { reminders } from "../../src/features/reminders/feature.ts";
 import { subagentsBy } from "../../src/features/subagents/feature.ts";
 import { SUBAGENTS } from "../../src/features/subagents/key.ts";
 import type { SubagentDesk } from "../../src/features/subagents/subagent-desk.ts";
@@ -19,7 +18,10 @@ import {
   type LiveChannels,
   type LiveChannelsParts,
 } from "../../src/channel/live-channels.ts";
-import { ApprovalDesk } from "../../src/channel/approvals/approval-desk.ts";
+import type { ApprovalDesk } from "../../src/features/approvals/approval-desk.ts";
+import { ApprovalStore } from "../../src/features/approvals/approval-store.ts";
+import { approvals, openApprovals } from "../../src/features/approvals/feature.ts";
+import { reminders } from "../../src/features/reminders/feature.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
 import { Breaker } from "../../src/compactor/breaker.ts";
@@ -197,7 +199,13 @@ export class Incarnation {
     );
     const platformOf: LiveChannelsParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
-    const features = this.#openFeatures({ platforms, platformOf, now });
+    const opened = openApprovals({
+      approvals: mutant?.approvals?.(this.database) ?? new ApprovalStore(this.database),
+      mayBeAsked: () => true,
+      serves: () => true,
+      log,
+    });
+    const features = this.#openFeatures({ platforms, platformOf, now }, opened);
     this.#features = features;
     this.reminders = features.serviceOf(REMINDERS);
     this.subagents = features.serviceOf(SUBAGENTS);
@@ -221,44 +229,32 @@ export class Incarnation {
       ...(mutant?.createMutex === undefined ? {} : { createMutex: mutant.createMutex }),
       ...LIMITS,
       agentOf,
-      onApprovals: (channel, what) =>
-        what === "asked" ? this.approvals.asked(channel) : this.approvals.takenBack(),
       streams: () => true,
       platformOf,
     });
     const dueWork = new DueWorkDesk(store, this.channels.waker);
     this.subagents.tellBy(dueWork);
-    this.approvals = this.#createApprovals(dueWork);
+    this.approvals = opened.work({ store, ...this.channels });
     this.#clock = this.#createClock({ desk: this.reminders, log, now });
     this.router = this.#createRouter(agentOf, { events, log, platformOf });
   }
 
-  #openFeatures(parts: Pick<OpenParts, "platforms" | "platformOf" | "now">): OpenFeatures {
+  #openFeatures(
+    parts: Pick<OpenParts, "platforms" | "platformOf" | "now">,
+    opened: ReturnType<typeof openApprovals>,
+  ): OpenFeatures {
     const subagents = subagentsBy((db) => this.#mutant?.subagents?.(db) ?? new SubagentStore(db));
-    return new OpenFeatures(
-      {
-        ...parts,
-        database: this.database,
-        log: this.#log,
-        setup: () => ({
-          config: { agents: [], platforms: PLATFORMS_OFF },
-          bindings: BINDINGS,
-          agents: this.#staff.agents,
-        }),
-      },
-      [reminders, subagents],
-    );
-  }
-
-  #createApprovals(dueWork: DueWorkDesk): ApprovalDesk {
-    return new ApprovalDesk({
-      approvals: this.store.approvals,
-      ...this.channels,
-      dueWork,
-      mayBeAsked: () => true,
-      serves: () => true,
+    const whole = {
+      ...parts,
+      database: this.database,
       log: this.#log,
-    });
+      setup: () => ({
+        config: { agents: [], platforms: PLATFORMS_OFF },
+        bindings: BINDINGS,
+        agents: this.#staff.agents,
+      }),
+    };
+    return new OpenFeatures(whole, [reminders, subagents, { ...approvals, open: () => opened }]);
   }
 
   #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {

@@ -157,7 +157,13 @@ test("the configuration knows the names of all tools that come with Weir", () =>
 });
 
 test("what can be called beside turns is nothing that a person would have to allow", () => {
-  const offered = standaloneTools(tools, { search_history: "always", memory_recall: "writes" });
+  const offered = standaloneTools(
+    tools.map((tool) => {
+      const asks = { search_history: "always", memory_recall: "writes" } as const;
+      const { name } = tool.spec;
+      return name === "search_history" || name === "memory_recall" ? { ...tool, asks: asks[name] } : tool;
+    }),
+  );
   assert.deepEqual(
     offered.map(({ spec }) => spec.name),
     ["memory_recall"],

@@ -2,7 +2,6 @@ import type { ReadWaitedFor } from "../reports/channel-report.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
-import type { ApprovalDesk } from "../../channel/approvals/approval-desk.ts";
 import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
@@ -10,7 +9,7 @@ import type { Waker } from "../../channel/waker.ts";
 import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { ServiceOf } from "../../core/feature-key.ts";
-import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
+import { type ChannelAddress, type ChannelId, formatAddress, type TurnId } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
 import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
@@ -66,7 +65,6 @@ export interface CommandParts extends FolderTexts {
   readonly renewal: Pick<Renewal, "restaff">;
   readonly readWaitedFor: ReadWaitedFor;
   readonly contexts: Pick<ContextRecorder, "flush">;
-  readonly approvals: Pick<ApprovalDesk, "decide">;
   readonly serviceOf: ServiceOf;
   /** Forgets what features keep of a conversation: it starts afresh. */
   readonly resetFeatures: (channel: ChannelId) => Promise<void>;
@@ -99,6 +97,8 @@ export interface CommandParts extends FolderTexts {
   readonly isStandIn: () => boolean;
   readonly refusals: Pick<Refusals, "last">;
   readonly skipReasons: Pick<SkipReasons, "of">;
+  /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
+  readonly waitsFor: (turn: TurnId) => Promise<string | null>;
   /** Whether messages there are answered only where they are meant for the agent. */
   readonly isMentionRequired: (channel: ChannelRow) => boolean;
   readonly now: () => Date;

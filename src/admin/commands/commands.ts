@@ -10,7 +10,6 @@ import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelCommand, Command, CommandParts } from "./command.ts";
 import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
-import { approvalsCommand, approveCommand, denyCommand } from "./approvals.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
@@ -46,9 +45,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   stopCommand,
   askCommand,
   modelCommand,
-  approveCommand,
-  denyCommand,
-  approvalsCommand,
   recapCommand,
   exportCommand,
   resetCommand,

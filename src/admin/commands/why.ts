@@ -1,5 +1,5 @@
 import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../../core/entry.ts";
-import type { AgentId, MemoryId, Seq } from "../../core/ids.ts";
+import { type AgentId, type MemoryId, type Seq, turnId } from "../../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
 import { explainFailure } from "../explain-failure.ts";
 import type { Memory } from "../../core/memory.ts";
@@ -97,7 +97,10 @@ async function lastMessage(
   return { why, at: (isRefusalNewer ? refusal : message)?.at ?? null };
 }
 
-type SettledFacts = Pick<LastMessageFacts, "logged" | "skipReason" | "handedOver" | "lastFailureAt">;
+type SettledFacts = Pick<
+  LastMessageFacts,
+  "logged" | "skipReason" | "waitsFor" | "handedOver" | "lastFailureAt"
+>;
 
 /** Follows a message over the hand-offs that ended its turns. */
 async function settledFacts(
@@ -108,7 +111,9 @@ async function settledFacts(
 ): Promise<SettledFacts> {
   const turn = logged?.turn ?? null;
   const skipReason = turn === null ? null : parts.skipReasons.of(turn.id);
-  if (turn?.handedOver == null) return { logged, skipReason, lastFailureAt, handedOver: null };
+  const waitsFor = turn === null ? null : await parts.waitsFor(turnId(turn.id));
+  const known = { logged, skipReason, waitsFor, lastFailureAt };
+  if (turn?.handedOver == null) return { ...known, handedOver: null };
   const { seq, to } = turn.handedOver;
   const next = await parts.store.fates.of(channel.id, seq);
   const facts = await settledFacts(parts, channel, next, lastFailureAt);
@@ -119,7 +124,7 @@ async function settledFacts(
     isMentionRequired: false,
     now: parts.now(),
   });
-  return { logged, skipReason, lastFailureAt, handedOver: { to: nameIn(parts, channel, to), reason } };
+  return { ...known, handedOver: { to: nameIn(parts, channel, to), reason } };
 }
 
 function nameIn({ agentOf, guestsOf }: CommandParts, channel: ChannelRow, agent: AgentId | null): string {

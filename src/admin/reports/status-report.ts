@@ -84,7 +84,6 @@ export function formatStatus(
   const { waiting, due, fullest, channels } = report;
   const { running, ahead, redo } = waiting.compactions;
   const oldest = (since: Date | null): string => sinceWords(since, at);
-  const featureLines = features.map((feature) => [feature.name, feature.line(time, oldest)] as const);
   const lines: (readonly [string, string])[] = [
     ...daemonLines(report, at, now),
     [
@@ -101,10 +100,7 @@ export function formatStatus(
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
     ],
-    // The approvals stand before the last of them.
-    ...featureLines.slice(0, -1),
-    ["approvals", pending(waiting.approvals, "wait for a person", at)],
-    ...featureLines.slice(-1),
+    ...features.map((one) => [one.name, one.line(time, oldest)] as const),
     ["channels", formatNumber(channels)],
     ...fullest.map((one, index): readonly [string, string] => [
       index === 0 ? "fullest" : "",
@@ -116,14 +112,6 @@ export function formatStatus(
 
 function sinceWords(since: Date | null, at: (date: Date) => string): string {
   return since === null ? "" : `, the oldest since ${at(since)}`;
-}
-
-function pending(
-  { count, since }: { readonly count: number; readonly since: Date | null },
-  what: string,
-  at: (date: Date) => string,
-): string {
-  return count === 0 ? "none" : `${formatNumber(count)} ${what}${sinceWords(since, at)}`;
 }
 
 const PHASES = { starting: "starts", serving: "runs", draining: "ends" } as const;

@@ -1,7 +1,6 @@
 import type { MessageFate, SettlingTurn } from "../../store/turns/message-fate.ts";
 import type { Refusal, RefusalReason } from "../../router/refusals.ts";
 import { displayableLine, firstWords } from "../../text/displayable.ts";
-import { counted } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
 /** Why a person's last message has no answer: from facts to one reason, and to words. Pure. */
@@ -14,6 +13,8 @@ export interface LastMessageFacts {
   readonly refusal: Refusal | null;
   /** The outcome of the hand-off that ended its turn; null: there was no hand-off. */
   readonly handedOver: { readonly to: string; readonly reason: Unanswered | null } | null;
+  /** What its turn still waits for, as the end of a sentence about the message; null: nothing. */
+  readonly waitsFor: string | null;
   /** A period of lost messages, later than all known messages of the person and all answers. */
   readonly lost: { readonly from: Date; readonly to: Date } | null;
   /** Why the model chose not to answer, if this process knows it. */
@@ -47,7 +48,8 @@ export type Unanswered =
       readonly notice: string | null;
       readonly reason: string | null;
     }
-  | { readonly kind: "approval"; readonly calls: number }
+  /** Its turn has ended, and something of it waits: the end of a sentence. */
+  | { readonly kind: "waits"; readonly what: string }
   | { readonly kind: "undelivered"; readonly isPending: boolean }
   | { readonly kind: "answering"; readonly since: Date; readonly attempts: number }
   | { readonly kind: "queued"; readonly since: Date | null }
@@ -100,14 +102,14 @@ function whyWaiting({ running }: MessageFate): Unanswered {
 function whySettled(
   { isDeleted }: MessageFate,
   turn: SettlingTurn,
-  { handedOver, skipReason, lastFailureAt, now }: LastMessageFacts,
+  { handedOver, waitsFor, skipReason, lastFailureAt, now }: LastMessageFacts,
 ): Unanswered | null {
-  const { state, reason, settledAt: at, openApprovals, delivery } = turn;
+  const { state, reason, settledAt: at, delivery } = turn;
   const isSlow = delivery === "pending" && now.getTime() - at.getTime() > SOON_MS;
   if (state === "answered" && (delivery === "failed" || isSlow))
     return { kind: "undelivered", isPending: isSlow };
   if (handedOver !== null) return { kind: "handed_over", to: handedOver.to, outcome: handedOver.reason };
-  if (openApprovals > 0) return { kind: "approval", calls: openApprovals };
+  if (waitsFor !== null) return { kind: "waits", what: waitsFor };
   if (state === "answered") return null;
   if (isDeleted) return { kind: "deleted" };
   if (state === "skipped") return { kind: "skipped", reason: turn.isChanged ? null : skipReason };
@@ -190,8 +192,8 @@ function describe(why: Unanswered, words: Words): string {
       const head = why.isLast ? "My last turn here" : "has no answer: my turn";
       return `${head} failed, at ${time.minute(why.at)}.${said}${words.explain(why.reason)}`;
     }
-    case "approval":
-      return `waits for somebody to allow ${counted(why.calls, "tool call")}: /approvals lists them.`;
+    case "waits":
+      return why.what;
     case "undelivered":
       return why.isPending
         ? "is answered: the answer is on its way to the platform."

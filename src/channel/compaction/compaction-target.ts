@@ -87,8 +87,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     },
     onCommitted: (plan, messages) => {
       tellCompaction(parts, plan, messages);
-      // A commit also deletes calls made from a text edited meanwhile, and their approvals.
-      parts.onApprovals?.(owner.channel, "taken_back");
+      // A commit also deletes calls made from a text edited meanwhile.
+      parts.features.changed();
     },
     onLost: (error) => parts.onLostBy(error),
   };

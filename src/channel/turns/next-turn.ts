@@ -68,14 +68,14 @@ export async function begunBy(
 }
 
 /**
- * Whether an earlier run of the turn called tools, or the turn is to run allowed calls. Pure.
- * @param allowed the decisions that it answers
+ * Whether an earlier run of the turn called tools, or its messages release calls that were held back. Pure.
+ * @param releases ids of those messages
  */
 export function needsItsTools(
   { entries }: Pick<History, "entries">,
   { id, attempts }: Pick<RunningTurn, "id" | "attempts">,
-  allowed: readonly number[],
+  releases: readonly string[],
 ): boolean {
-  if (allowed.length > 0) return true;
+  if (releases.length > 0) return true;
   return attempts > 1 && entries.some((entry) => entry.kind === "tool_call" && entry.turnId === id);
 }

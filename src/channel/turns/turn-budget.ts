@@ -28,7 +28,7 @@ export function spentBudget(
 }
 
 /**
- * Refuses a new turn if a budget is spent. A turn that has begun before, or that reports a person's approval, is not
+ * Refuses a new turn if a budget is spent. A turn that has begun before, or that goes on with calls that were held back, is not
  * refused.
  * @returns null: it may begin
  */

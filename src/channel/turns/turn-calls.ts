@@ -23,11 +23,11 @@ export class TurnCalls {
   readonly #calls: BoundedCalls;
   #rows: ModelCallRow[] = [];
 
-  constructor(parts: TurnCallsParts, turn: RunningTurn, { approvals }: Pick<AnsweredMessages, "approvals">) {
+  constructor(parts: TurnCallsParts, turn: RunningTurn, { releases }: Pick<AnsweredMessages, "releases">) {
     this.#parts = parts;
     this.#turn = turn;
-    // Budgets do not refuse a turn that has begun before or answers a person's decision.
-    const isUnderWay = turn.attempts > 1 || approvals.length > 0;
+    // Budgets do not refuse a turn that has begun before or goes on with calls that were held back.
+    const isUnderWay = turn.attempts > 1 || releases.length > 0;
     this.#isUnderWay = isUnderWay;
     const { id, question = id, calls: stored = 0 } = turn;
     const person = askerOf(parts.history.current, turn, parts.address.platform);

@@ -21,7 +21,6 @@ import type { GuardedHistory } from "../guarded-history.ts";
 import type { LastRequest, UsageAnchor } from "../model-usage.ts";
 import type { TurnCalls } from "./turn-calls.ts";
 import { handingOver } from "./hand-off.ts";
-import { turnApprovals } from "./turn-approvals.ts";
 import { TurnImages } from "./result-images.ts";
 import type { LastSent } from "./context-record.ts";
 import { LOOKED_UP_WITHIN_MS, recallableBy, type TurnRecall } from "./turn-recall.ts";
@@ -93,7 +92,8 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);
   const scene = sceneOf(parts);
-  const kitOf = parts.features.kitsOf({ ...parts, recall: parts.allRecall });
+  const site = { ...parts, recall: parts.allRecall };
+  const kitOf = parts.features.kitsOf(site);
   const images = new TurnImages(parts.store, turn, () => history.current);
   return {
     scene,
@@ -120,11 +120,11 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       parts.onRequest();
     },
     anchor: (model) => parts.usage.of(model),
-    approvals: turnApprovals(parts),
-    async append(drafts, news) {
-      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), news, memoriesShown(parts));
+    gate: parts.features.gates.of(site),
+    async append(drafts, beside) {
+      await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), beside, memoriesShown(parts));
       indexer.mark(owner.channel);
-      if (news !== undefined && news.asked.length > 0) parts.onApprovals?.(owner.channel, "asked");
+      beside?.written?.();
     },
     async commitAhead() {
       if (history.current.ahead.length === 0) return false;

@@ -245,7 +245,7 @@ export class TurnRunner {
   }
 
   async #attempt(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
-    const { events, address, platform, store, owner, onApprovals, contexts } = this.#parts;
+    const { events, address, platform, owner, features, contexts } = this.#parts;
     const interrupt = new AbortController();
     if (isStopped) interrupt.abort(STOP);
     const by = this.#guests.of(turn);
@@ -256,7 +256,7 @@ export class TurnRunner {
     interrupt.signal.addEventListener("abort", () => recall[Symbol.dispose](), { once: true });
     const idempotencyKey = randomUUID();
     await this.#history.renew();
-    const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt);
+    const asked = askedBy(await this.#history.snapshot(), turn, this.#acceptedAt, features.gates);
     const calls = new TurnCalls({ ...by.parts, history: this.#history }, turn, asked);
     const sent = new LastSent();
     const draft = this.#outbox.openDraft(turn, idempotencyKey, asked.inReplyTo);
@@ -275,10 +275,7 @@ export class TurnRunner {
       const told = { ...result, calls: calls.take(), recalled: recall.found };
       await this.#settle(turn, asked, told, opened);
       this.#guests.keep(turn, by.view);
-      if (asked.approvals.length > 0) {
-        await store.approvals.endUntaken(owner.channel, asked.approvals);
-        onApprovals?.(owner.channel, "taken_back");
-      }
+      if (asked.releases.length > 0) await features.gates.settled(owner.channel, asked.releases);
       if (sent.current !== null) {
         const prefixes = this.#guests.prefixes(turn.agent);
         contexts.add(owner.channel, prefixes, { sent: sent.current, turn, recalled: recall.found });
@@ -305,7 +302,7 @@ export class TurnRunner {
     if (why !== null) return { outcome: { kind: "failed", failure: "gave_up", why }, modelMs: 0 };
     const refused = calls.refused();
     if (refused !== null) return refused;
-    await request.renewTools(needsItsTools(this.#history.current, turn, asked.approvals), signal);
+    await request.renewTools(needsItsTools(this.#history.current, turn, asked.releases), signal);
     const channel = createTurnChannel({
       ...parts,
       recall,

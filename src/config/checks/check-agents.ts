@@ -1,4 +1,3 @@
-import { CHAT_PLATFORMS } from "../../platforms/platforms.ts";
 import { nearestName } from "../nearest-name.ts";
 import type { CheckedFile, ProblemAt } from "./check-file.ts";
 import {
@@ -31,7 +30,6 @@ export function checkAgents(
       ...checkThresholds(agent, origin),
       ...checkWindow(agent, llm.models, origin),
       ...checkSharedMemory(agent, agents, origin),
-      ...checkApprovals(agent, origin),
       ...FEATURE_CHECKS.flatMap((check) => check(agent, origin)),
     ];
     const first = seen.get(agent.id);
@@ -90,6 +88,10 @@ class Origin implements OptionOrigin {
     const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
     return this.#problemAt(path ?? ["agents", this.#index], fields);
   }
+
+  toolMeantBy(name: string): string | null {
+    return BUILT_IN_TOOLS.includes(name) ? null : nearestName(name, BUILT_IN_TOOLS);
+  }
 }
 
 const LADDER: readonly { readonly key: string; readonly of: (compaction: CompactionConfig) => number }[] = [
@@ -143,41 +145,6 @@ function checkSharedMemory(
         suggestion: other === id ? null : nearestName(other, others),
       }),
     );
-}
-
-/** Tools that end a turn: after a wait for an approval there would be no turn to end. */
-const ENDS_TURN: ReadonlySet<string> = new Set(["skip", "hand_off"]);
-
-/** Only built-in names are checked: tools from elsewhere may have any name. */
-function checkApprovals({ approvals: { tools, approvers } }: AgentConfig, origin: Origin): ConfigProblem[] {
-  const mistaken = Object.entries(tools).flatMap(([name, mode]) => {
-    const places: KeyPath[] = [
-      ["approvals", "tools", name],
-      ["approvals", "tools"],
-    ];
-    if (ENDS_TURN.has(name) && mode !== "never")
-      return [
-        origin.problem(places, {
-          message: `a turn ends with ${name}, which can wait for no approval`,
-          expected: '"never", or no line for it',
-          found: JSON.stringify(mode),
-        }),
-      ];
-    // Tools of servers have names with these marks.
-    const isKnown = BUILT_IN_TOOLS.includes(name) || /__|[.:]/.test(name);
-    const nearest = isKnown ? null : nearestName(name, BUILT_IN_TOOLS);
-    if (nearest === null) return [];
-    const problem = { message: "no tool has this name", found: JSON.stringify(name), suggestion: nearest };
-    return [origin.problem(places, problem)];
-  });
-  const placeless = approvers
-    .filter((approver) => !CHAT_PLATFORMS.some((platform) => approver.startsWith(`${platform}:`)))
-    .map((approver) => {
-      const expected = "a person's id behind its platform, as discord:123456789012345678 or slack:U012AB3CD";
-      const problem = { message: "this names nobody", expected, found: JSON.stringify(approver) };
-      return origin.problem([["approvals", "approvers"]], problem);
-    });
-  return [...mistaken, ...placeless];
 }
 
 function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin: Origin): ConfigProblem[] {

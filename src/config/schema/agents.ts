@@ -1,12 +1,10 @@
 import { z } from "zod";
-import type { ApprovalMode } from "../../core/approval.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { budget } from "./budget.ts";
 import { OWN_FEATURE_OPTIONS, SHARED_FEATURE_OPTIONS } from "../../features/declarations.ts";
 import { mcp } from "./mcp.ts";
 import {
   HOUR_MS,
-  WEEK_MS,
   flag,
   modelName,
   names,
@@ -141,44 +139,6 @@ const memory = table(
   "What is done with what is remembered, and with what was said before.",
 );
 
-/** They stand before the approvals. */
-const FIRST_FEATURE_OPTIONS = { subagents: SHARED_FEATURE_OPTIONS.subagents };
-
-const APPROVAL_MODES: readonly unknown[] = ["always", "never", "writes"] satisfies ApprovalMode[];
-
-function isModesOfTools(value: unknown): value is Readonly<Record<string, ApprovalMode>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(
-    ([name, mode]) => /^[\w.:-]{1,128}$/.test(name) && APPROVAL_MODES.includes(mode),
-  );
-}
-
-const approvals = table(
-  "….approvals",
-  {
-    tools: option(
-      z
-        .custom<Readonly<Record<string, ApprovalMode>>>(isModesOfTools)
-        .describe('names of tools, each with "always", "never" or "writes", such as { note = "always" }'),
-      {},
-      'Tools whose calls a person has to allow first, by name: { note = "always" }. "writes": unless the tool says that it only ' +
-        'reads. "never" ends what a tool asks for by itself.',
-    ),
-    approvers: option(
-      names("ids of people, behind their platform"),
-      [],
-      'Who may allow a call: ids of people, as ["discord:123456789012345678", "slack:U012AB3CD"]. On a platform of which nobody ' +
-        "stands here, its owners and owner_roles. At the terminal, whoever sits there.",
-    ),
-    expire_ms: option(
-      whole(1000, 4 * WEEK_MS, "milliseconds"),
-      24 * HOUR_MS,
-      "How long a call waits for a decision (a day). After that it counts as denied.",
-    ),
-  },
-  "Which calls of tools wait until a person allows them, and who may. Meanwhile the agent goes on with everything else.",
-);
-
 /** The options of `[defaults]` and of each of `[[agents]]`. */
 export const agentOptions = {
   instructions: option(
@@ -263,8 +223,6 @@ export const agentOptions = {
   compaction,
   pruning,
   memory,
-  ...FIRST_FEATURE_OPTIONS,
-  approvals,
   ...SHARED_FEATURE_OPTIONS,
   budget,
 };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ASK_MODES } from "../../core/ask-mode.ts";
 import {
   argument,
   header,
@@ -11,9 +12,6 @@ import {
   text,
   whole,
 } from "./values.ts";
-
-/** Which tool calls need a person's approval. */
-const APPROVALS = ["always", "never", "writes"] as const;
 
 /** One of `[[agents.mcp]]`. */
 export const mcpSchema = z.strictObject({
@@ -67,7 +65,7 @@ export const mcpSchema = z.strictObject({
     "How long a call of one may take, where that is less than tool_timeout_ms. 0: as long as any.",
   ),
   approve: option(
-    oneOf(APPROVALS),
+    oneOf(ASK_MODES),
     "writes",
     'Which calls wait until somebody has approved them: "always" each, "never" none, "writes" those of tools that the server does ' +
       'not call read-only. A server may lie about that: where you do not trust it, "always".',

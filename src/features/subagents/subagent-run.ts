@@ -112,13 +112,13 @@ export async function runSubagent(
 
 /** The tools that it may call now. After a restart it waits for the servers of its tools. */
 async function toolsOf(
-  { tools, changingTools, config }: Agent,
+  { tools, changingTools }: Agent,
   { tools: names }: Subagent,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
   const begun = changingTools?.whenBegun() ?? null;
   if (begun !== null) await unlessAborted(begun, signal);
-  const mayHave = standaloneTools(changingTools?.current ?? tools, config.approvals.tools);
+  const mayHave = standaloneTools(changingTools?.current ?? tools);
   return mayHave.filter(({ spec }) => names.includes(spec.name));
 }
 

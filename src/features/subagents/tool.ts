@@ -19,7 +19,6 @@ const Input = z.strictObject({
 export function spawnAgent(
   agent: Pick<AgentConfig, "model" | "fallbacks"> & {
     readonly subagents: Pick<AgentConfig["subagents"], "personas">;
-    readonly approvals: Pick<AgentConfig["approvals"], "tools">;
   },
 ): DescribedToolMaker {
   return (prompts, beside) =>
@@ -28,7 +27,7 @@ export function spawnAgent(
       description: prompts.render("tool-spawn-agent", {
         personas: Object.keys(agent.subagents.personas),
         models: modelsOfSubagents(agent),
-        tools: standaloneTools(beside, agent.approvals.tools).map(({ spec }) => spec.name),
+        tools: standaloneTools(beside).map(({ spec }) => spec.name),
       }),
       input: Input,
       timeoutMs: "own",

@@ -75,7 +75,7 @@ export class TurnSubagents implements SubagentKit {
     const task = storableText(request.task);
     among("persona", persona === null ? [] : [persona], Object.keys(config.subagents.personas));
     among("model", request.model === null ? [] : [request.model], modelsOfSubagents(config));
-    const mayUse = standaloneTools(agent.tools, config.approvals.tools).map(({ spec }) => spec.name);
+    const mayUse = standaloneTools(agent.tools).map(({ spec }) => spec.name);
     among("tool", request.tools ?? [], mayUse);
     const model = request.model === config.model ? null : request.model;
     const asked = answeredMessages(history.current, turn).findLast(({ messageId }) => !isDueWork(messageId));

@@ -42,7 +42,6 @@ export interface Waiting {
     /** Summaries that a model is to write again. */
     readonly redo: number;
   };
-  readonly approvals: { readonly count: number; readonly since: Date | null };
 }
 
 type RawOverview = RawChannel &
@@ -150,23 +149,18 @@ export class OverviewStore {
       running: number;
       ahead: number;
       redo: number;
-      approvals: number;
-      askedAt: Date | null;
     }>({
       name: "overview_waiting",
       text: `select
         (select count(*) from deliveries where state = 'pending') as deliveries,
         (select count(*) from jobs where state in ('running', 'staged')) as running,
         (select count(*) from jobs where state = 'ahead') as ahead,
-        (select count(*) from summaries where live and needs_redo) as redo,
-        (select count(*) from approvals where state = 'open') as approvals,
-        (select min(asked_at) from approvals where state = 'open') as asked_at`,
+        (select count(*) from summaries where live and needs_redo) as redo`,
     });
     if (row === undefined) throw new Error("overview_waiting returned no row");
     return {
       deliveries: row.deliveries,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-      approvals: { count: row.approvals, since: row.askedAt },
     };
   }
 }

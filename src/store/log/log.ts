@@ -2,6 +2,7 @@ import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
 import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { CARRIERS } from "../deletion/carriers/carriers.ts";
 import { DeletionEngine } from "../deletion/deletion-engine.ts";
 import { prepareDeletion } from "../deletion/deletions.ts";
@@ -11,11 +12,17 @@ import { AppendQueue } from "./append-queue.ts";
 import { estimateDraft, toDraftRow } from "./draft-rows.ts";
 import { readCurrentEntries, readEntries, readEntriesAt } from "./entry-rows.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
-import type { ApprovalNews, AskedApproval } from "../turns/approvals.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 /** Messages and calls among the entries $2..$3 of channel $1 that were not deleted. */
 const LEFT = `channel_id = $1 and seq between $2 and $3 and deleted_at is null and (kind <> 'notice' or data ? 'edits')`;
+
+/** What belongs to a turn's entries, and is written in one transaction with them. */
+export interface WrittenBeside {
+  write(client: Queryable, turn: TurnId): Promise<void>;
+  /** Called once it is durable. Default: nobody waits for that. */
+  written?(): void;
+}
 
 /** The append-only log. Messages, edits and deletions may be written by anyone; turn entries by the owner alone. */
 export class LogStore {
@@ -44,51 +51,51 @@ export class LogStore {
   /**
    * Appends what a running turn wrote. `after`: the last message that the turn answers. `shown`: memories that its model was shown; a
    * call that is appended after one of them is removed has no arguments.
-   * @param approvals what is noted of approvals in the same transaction; default: nothing
+   * @param beside what is written in the same transaction; default: nothing
    */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
     turn: { id: TurnId; after: Seq; agent?: AgentId | undefined; shown?: readonly MemoryId[] },
     drafts: readonly TurnEntryDraft[],
     at: Date,
-    approvals?: ApprovalNews,
+    beside?: WrittenBeside,
   ): Promise<Entry[]> {
     const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent, turn.shown)));
     const values = [owner.channel, owner.epoch, turn.id, turn.after, at, rows];
     const images = drafts.flatMap((draft, entry) =>
       draft.kind === "tool_result" ? (draft.images ?? []).map((image) => ({ entry, ...image })) : [],
     );
-    const news = [JSON.stringify((approvals?.asked ?? []).map(toAskedRow)), approvals?.done ?? []];
-    const [row] =
-      images.length > 0
-        ? await this.#db.query<{ firstSeq: number }>(
-            {
-              name: "append_turn_images",
-              text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            },
-            [
-              ...values,
-              ...news,
-              JSON.stringify(images.map(({ entry, type }) => ({ entry, type }))),
-              images.map(({ bytes }) => Buffer.from(bytes)),
-            ],
-          )
-        : approvals === undefined
-          ? await this.#db.query<{ firstSeq: number }>(
+    const write = async (client: Queryable): Promise<Seq> => {
+      const [row] =
+        images.length === 0
+          ? await client.query<{ firstSeq: number }>(
               {
                 name: "append_turn_entries",
                 text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
               },
               values,
             )
-          : await this.#db.query<{ firstSeq: number }>(
+          : await client.query<{ firstSeq: number }>(
               {
-                name: "append_turn_approvals",
-                text: "select first_seq from append_turn_approvals($1, $2, $3, $4, $5, $6, $7, $8)",
+                name: "append_turn_images",
+                text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8)",
               },
-              [...values, ...news],
+              [
+                ...values,
+                JSON.stringify(images.map(({ entry, type }) => ({ entry, type }))),
+                images.map(({ bytes }) => Buffer.from(bytes)),
+              ],
             );
-    const first = row?.firstSeq ?? 0;
+      return row?.firstSeq ?? 0;
+    };
+    const first =
+      beside === undefined
+        ? await write(this.#db)
+        : await this.#db.transaction(async (client) => {
+            const seq = await write(client);
+            await beside.write(client, turn.id);
+            return seq;
+          });
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
   }
 
@@ -222,10 +229,6 @@ export class LogStore {
   async readAt(channel: ChannelId, seqs: readonly Seq[]): Promise<Entry[]> {
     return readEntriesAt(this.#db, channel, seqs);
   }
-}
-
-function toAskedRow({ callId, expireMs, ...asked }: AskedApproval): object {
-  return { ...asked, call_id: callId, expire_ms: expireMs };
 }
 
 /** The entry that a draft became. */

@@ -37,8 +37,6 @@ export interface SettlingTurn {
   readonly notice: string | null;
   /** Of its answer; null: it has none. */
   readonly delivery: "pending" | "sent" | "failed" | null;
-  /** Calls of it that still wait for somebody's decision. */
-  readonly openApprovals: number;
   /** What it handed over; null: nothing. The agent is null for the channel's own. */
   readonly handedOver: { readonly seq: Seq; readonly to: AgentId | null } | null;
 }
@@ -131,8 +129,6 @@ export class MessageFateStore {
                       (select n.text from entries n
                         where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
                       d.is_pending, d.is_failed,
-                      (select count(*) from approvals a
-                        where a.turn_id = t.id and a.state = 'open' and a.expires_at > clock_timestamp()) as open_approvals,
                       h.seq as handed_seq, h.data->>'agent' as handed_to,
                       r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
                  from entries e
@@ -180,7 +176,6 @@ function toTurn(row: RawFate, id: number): SettlingTurn {
     isChanged: row.isChanged,
     notice: row.notice,
     delivery: row.isFailed === true ? "failed" : row.isPending === true ? "pending" : delivered,
-    openApprovals: row.openApprovals,
     handedOver: row.handedSeq === null ? null : { seq: row.handedSeq, to: row.handedTo },
   };
 }

@@ -1,4 +1,4 @@
-import { type ApprovalState, approvalOf as decisionOf } from "../../../src/core/approval.ts";
+import { type ApprovalState, approvalOf as decisionOf } from "../../../src/features/approvals/approval.ts";
 import type { ApprovalRow } from "../approval-rows.ts";
 import { approvalOf } from "../deeds.ts";
 import type { Ledger } from "../ledger.ts";

@@ -1,15 +1,14 @@
 import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
 import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../../src/core/ids.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { LogStore } from "../../../src/store/log/log.ts";
+import { LogStore, type WrittenBeside } from "../../../src/store/log/log.ts";
 import {
   type ApprovalLook,
-  type ApprovalNews,
   ApprovalStore,
   type Decision,
   type TakenApproval,
-  type UntoldApproval,
-} from "../../../src/store/turns/approvals.ts";
+  type UnreportedDecision,
+} from "../../../src/features/approvals/approval-store.ts";
 import type { Mutant } from "./mutant.ts";
 import { withoutCarrier } from "./without-carrier.ts";
 
@@ -63,9 +62,9 @@ class AllAllowed extends ApprovalStore {
   }
 }
 
-/** Tells nobody what was decided. */
-class NothingTold extends ApprovalStore {
-  override async untold(): Promise<UntoldApproval[]> {
+/** Reports no decision. */
+class NothingReported extends ApprovalStore {
+  override async unreported(): Promise<UnreportedDecision[]> {
     return Promise.resolve([]);
   }
 }
@@ -77,10 +76,10 @@ class AskedApart extends LogStore {
     turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
     drafts: readonly TurnEntryDraft[],
     at: Date,
-    news?: ApprovalNews,
+    beside?: WrittenBeside,
   ): Promise<Entry[]> {
     const entries = await super.appendTurnEntries(owner, turn, drafts, at);
-    if (news !== undefined) await super.appendTurnEntries(owner, turn, [], at, news);
+    if (beside !== undefined) await super.appendTurnEntries(owner, turn, [], at, beside);
     return entries;
   }
 }
@@ -90,27 +89,27 @@ export const APPROVAL_MUTANTS: readonly Mutant[] = [
   {
     name: "an allowed call is made without its claim",
     breaks: ["I21"],
-    store: (store, db) => ({ ...store, approvals: new UnclaimedApprovals(db) }),
+    approvals: (db) => new UnclaimedApprovals(db),
   },
   {
     name: "a decision does not look at what has become of the call",
     breaks: ["I21"],
-    store: (store, db) => ({ ...store, approvals: deciding("true")(db) }),
+    approvals: deciding("true"),
   },
   {
     name: "a decision behind the time counts",
     breaks: ["I21"],
-    store: (store, db) => ({ ...store, approvals: deciding("state = 'open'")(db) }),
+    approvals: deciding("state = 'open'"),
   },
   {
     name: "every call is allowed",
     breaks: ["I21"],
-    store: (store, db) => ({ ...store, approvals: new AllAllowed(db) }),
+    approvals: (db) => new AllAllowed(db),
   },
   {
     name: "a decision is not told",
     breaks: ["I14", "I21"],
-    store: (store, db) => ({ ...store, approvals: new NothingTold(db) }),
+    approvals: (db) => new NothingReported(db),
   },
   {
     name: "a call waits, and nobody is asked",

@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
 import { agentId, type ChannelId, memoryId, type Owner } from "../../../src/core/ids.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
+import { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
 import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
@@ -353,8 +354,11 @@ test("a turn that settles before it knows of a deletion logs no words of its cal
       memories: [],
     },
   ] as const;
-  const news = { asked: [{ ...waits, fingerprint: "f", expireMs: 60_000 }], done: [] };
-  await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date(), news);
+  const news = { asked: [{ ...waits, fingerprint: "f", expireMs: 60_000 }] };
+  const approvals = new ApprovalStore(weir.db);
+  await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date(), {
+    write: async (client, by) => approvals.note(client, owner, by, news),
+  });
   await store.turns.settle(
     owner,
     turn,

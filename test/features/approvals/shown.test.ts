@@ -1,4 +1,4 @@
-// proves: src/channel/approvals/shown-arguments.ts, src/channel/approvals/question-board.ts, src/admin/commands/approvals.ts, src/turn/approved-calls.ts
+// proves: src/features/approvals/shown-arguments.ts, src/features/approvals/question-board.ts, src/features/approvals/commands.ts, src/features/approvals/approved-calls.ts
 // Who decides reads what runs: nothing unseen, nothing that looks like something else, and where something is left out, that it is.
 import assert from "node:assert/strict";
 import { test } from "node:test";

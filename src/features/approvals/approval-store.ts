@@ -1,4 +1,4 @@
-import type { ApprovalState } from "../../core/approval.ts";
+import type { ApprovalState } from "./approval.ts";
 import {
   type AgentId,
   agentId,
@@ -6,73 +6,87 @@ import {
   channelId,
   type ChannelId,
   type Owner,
+  type TurnId,
 } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { APPROVAL_COLUMNS, type ApprovalRow, type RawApproval, toApproval } from "./approval-rows.ts";
-import { OWN_IDS } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { OWN_IDS } from "../../store/channels/channels.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 
-/** A call that waits for a person, as it is stored with the call itself. */
+/** Allows calls of a tool with certain arguments from now on. */
+export interface ApprovalRule {
+  readonly id: number;
+  readonly tool: string;
+  readonly arguments: string;
+  /** Name of the person who made it; "": deleted. */
+  readonly by: string;
+  /** Number of the approval with which it was made. */
+  readonly approval: number;
+}
+
+/** A new approval, to be stored with its call. */
 export interface AskedApproval {
   readonly id: number;
   readonly callId: string;
   readonly agent: AgentId;
   readonly tool: string;
-  /** As the log has them. */
+  /** As in the log. */
   readonly arguments: string;
   readonly fingerprint: string;
   readonly expireMs: number;
 }
 
-/** What a turn leaves to be noted of approvals, in the transaction of its entries. */
+/** The changes of a turn, written in the transaction of its entries. */
 export interface ApprovalNews {
-  readonly asked: readonly AskedApproval[];
-  /** Those whose call it has run. */
-  readonly done: readonly number[];
+  /** Default: none. */
+  readonly asked?: readonly AskedApproval[];
+  /** Approvals whose call has run. Default: none. */
+  readonly done?: readonly number[];
 }
 
-/** What a channel has of approvals, for calls that are about to be made. */
+/** A channel's approvals that concern a set of calls. */
 export interface ApprovalLook {
-  /** How many wait for a decision. */
+  /** Number of approvals that wait for a decision. */
   readonly open: number;
-  /** Numbers of those of the calls that wait already, by fingerprint. */
+  /** Numbers of the approvals of calls that wait already, by fingerprint. */
   readonly waiting: ReadonlyMap<string, number>;
-  /** Fingerprints that are allowed from now on. */
+  /** Fingerprints of calls that a rule allows. */
   readonly allowed: ReadonlySet<string>;
-  /** Numbers for those that are neither, by fingerprint. */
+  /** New numbers for all other calls, by fingerprint. */
   readonly free: ReadonlyMap<string, number>;
 }
 
-/** A call that a turn takes up. `was`: its state before that. */
+/** A call that a turn takes up. `was`: its state before. */
 export interface TakenApproval {
   readonly id: number;
   readonly was: ApprovalState;
   readonly agent: AgentId;
   readonly tool: string;
   readonly arguments: string;
-  /** Of what a person was shown. */
+  /** Of the call that people were shown. */
   readonly fingerprint: string;
-  /** The platform's id of the newest message that the turn has answered which made the call; null: nobody's. */
+  /** The platform's id of the newest message that asked for the call; null: no message of a person did. */
   readonly askedFor: string | null;
 }
 
-/** A question whose message is not there yet, or shows what is true no more. */
+/** A question whose message is missing or outdated. */
 export interface ApprovalToShow extends ApprovalRow {
   readonly key: string;
-  /** The platform's id of the message; null: none that we know of. */
+  /** The platform's id of the message; null: no known message. */
   readonly messageId: string | null;
   /** An earlier attempt may have posted it. */
   readonly mayBeThere: boolean;
-  /** What the message is to show, for {@link ApprovalStore.noteShown}. */
+  /** Key of the text that the message must show, for {@link ApprovalStore.noteShown}. */
   readonly toBeShown: string;
 }
 
-/** A decision of which its channel's log does not tell yet. */
-export interface UntoldApproval {
+/** A decision that is not in its channel's log yet. */
+export interface UnreportedDecision {
   readonly id: number;
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
-  /** Who had asked for it; null: the channel's own agent. */
+  /** The agent that asked; null: the channel's own. */
   readonly agent: AgentId | null;
   readonly state: ApprovalState;
   readonly tool: string;
@@ -84,16 +98,16 @@ export interface UntoldApproval {
 export interface Decision {
   readonly state: "allowed" | "denied";
   readonly by: { readonly id: string; readonly name: string };
-  /** Null: this call alone. Else the canonical form of its arguments, which are allowed from now on. */
+  /** The canonical form of arguments that are allowed from now on; null: only this call is allowed. */
   readonly canonical: string | null;
-  /** What they said to it. */
+  /** The person's words; may be empty. */
   readonly reason: string;
 }
 
-/** Rows that are read at once where there may be many. */
+/** Most rows of one query. */
 const MOST = 500;
 
-/** Rows of `approvals` and `approval_rules`. Those that a turn makes are written with its entries, by `LogStore`. */
+/** Rows of `approvals` and `approval_rules`. */
 export class ApprovalStore {
   readonly #db: Database;
 
@@ -140,7 +154,32 @@ export class ApprovalStore {
   }
 
   /**
-   * Takes up decided calls for the turn that answers their entries: from here on, they may have had their effect.
+   * Writes a turn's changes.
+   * @param client in the transaction of the turn's entries
+   * @throws StaleEpochError
+   */
+  async note(
+    client: Queryable,
+    { channel, epoch }: Owner,
+    turn: TurnId,
+    { asked = [], done = [] }: ApprovalNews,
+  ): Promise<void> {
+    const rows = asked.map(({ callId, expireMs, ...one }) => ({
+      ...one,
+      call_id: callId,
+      expire_ms: expireMs,
+    }));
+    await client.query({ name: "approvals_note", text: "select note_approvals($1, $2, $3, $4, $5)" }, [
+      channel,
+      epoch,
+      turn,
+      JSON.stringify(rows),
+      done,
+    ]);
+  }
+
+  /**
+   * Takes up decided calls for the turn that answers their decisions: from now on they may have had their effect.
    * @throws StaleEpochError
    */
   async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
@@ -171,7 +210,7 @@ export class ApprovalStore {
     }));
   }
 
-  /** Decided calls whose turn has ended without running them are not run any more. */
+  /** Ends allowed calls that their turn has not run. */
   async endUntaken(channel: ChannelId, ids: readonly number[]): Promise<void> {
     await this.#db.query(
       {
@@ -195,7 +234,7 @@ export class ApprovalStore {
     return row === undefined ? null : toApproval(row);
   }
 
-  /** Those that wait for a decision, the oldest first. */
+  /** Approvals that wait for a decision, the oldest first. */
   async open(channel: ChannelId): Promise<ApprovalRow[]> {
     const rows = await this.#db.query<RawApproval>(
       {
@@ -207,7 +246,7 @@ export class ApprovalStore {
     return rows.map(toApproval);
   }
 
-  /** Decides one that is open and has not expired. @returns false: it is none any more, or never was */
+  /** Decides an open approval that has not expired. @returns false: there is no such approval */
   async decide(channel: ChannelId, id: number, { state, by, canonical, reason }: Decision): Promise<boolean> {
     return this.#db.transaction(async (client) => {
       const decided = await client.query(
@@ -233,7 +272,7 @@ export class ApprovalStore {
     });
   }
 
-  /** Those that have waited long enough, and where; the oldest first. */
+  /** Open approvals whose time is over, with their channels; the oldest first. */
   async overdue(): Promise<{ readonly id: number; readonly address: ChannelAddress }[]> {
     const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
       {
@@ -246,7 +285,7 @@ export class ApprovalStore {
     return rows.map(({ id, platform, name }) => ({ id, address: { platform, name } }));
   }
 
-  /** Ends those of them that nobody has decided meanwhile: of several daemons one does. */
+  /** Ends those of them that are still open. Safe to run in several daemons at once. */
   async expire(ids: readonly number[]): Promise<void> {
     await this.#db.query(
       {
@@ -258,7 +297,7 @@ export class ApprovalStore {
     );
   }
 
-  /** In how many ms the next one of those that still wait expires; null: none waits. */
+  /** Time until the next open approval expires, ms; null: none waits. */
   async nextExpiry(): Promise<number | null> {
     const [row] = await this.#db.query<{ ms: number | null }>(
       {
@@ -271,8 +310,8 @@ export class ApprovalStore {
     return row?.ms ?? null;
   }
 
-  /** Decisions and expiries of which no channel's log tells yet. */
-  async untold(): Promise<UntoldApproval[]> {
+  /** Decisions and expiries that are not in their channels' logs yet. */
+  async unreported(): Promise<UnreportedDecision[]> {
     const rows = await this.#db.query<{
       id: number;
       channelId: number;
@@ -306,8 +345,8 @@ export class ApprovalStore {
     }));
   }
 
-  /** Its channel's log tells of it. */
-  async told(id: number): Promise<void> {
+  /** Notes that its channel's log has the decision. */
+  async noteReported(id: number): Promise<void> {
     await this.#db.query(
       {
         name: "approval_told",
@@ -317,7 +356,29 @@ export class ApprovalStore {
     );
   }
 
-  /** Whether there are any that tell something. */
+  /** Number of approvals that wait for a decision, and the time of the oldest. */
+  async countWaiting(): Promise<{ readonly count: number; readonly since: Date | null }> {
+    const [row] = await this.#db.query<{ count: number; since: Date | null }>({
+      name: "approvals_count_waiting",
+      text: "select count(*) as count, min(asked_at) as since from approvals where state = 'open'",
+    });
+    return row ?? { count: 0, since: null };
+  }
+
+  /** Number of calls of a turn that wait for a decision. */
+  async waitingOf(turn: TurnId): Promise<number> {
+    const [row] = await this.#db.query<{ count: number }>(
+      {
+        name: "approvals_waiting_of",
+        text: `select count(*) as count from approvals
+                where turn_id = $1 and state = 'open' and expires_at > clock_timestamp()`,
+      },
+      [turn],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Whether any approval still has its arguments. */
   async hasAny(): Promise<boolean> {
     const rows = await this.#db.query(
       { name: "approvals_any", text: "select from approvals where arguments <> '' limit 1" },
@@ -326,7 +387,7 @@ export class ApprovalStore {
     return rows.length > 0;
   }
 
-  /** Questions of a channel that its platform does not show as they are. */
+  /** Questions of a channel whose messages are missing or outdated. */
   async toShow(channel: ChannelId): Promise<ApprovalToShow[]> {
     const rows = await this.#db.query<
       RawApproval & { key: string; messageId: string | null; shown: string | null; toBeShown: string }
@@ -376,5 +437,29 @@ export class ApprovalStore {
       { name: "approval_note_shown", text: "select note_approval_shown($1, $2, $3, $4, $5)" },
       [channel, epoch, id, shown, messageId],
     );
+  }
+
+  /** The rules of a channel, the oldest first. */
+  async rules(channel: ChannelId): Promise<ApprovalRule[]> {
+    return this.#db.query<ApprovalRule & Record<string, unknown>>(
+      {
+        name: "approval_rules",
+        text: `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
+                where r.channel_id = $1 order by r.id limit $2`,
+      },
+      [channel, MOST],
+    );
+  }
+
+  /** @returns false: there is no such rule */
+  async endRule(channel: ChannelId, id: number): Promise<boolean> {
+    const ended = await this.#db.query(
+      {
+        name: "approval_rule_end",
+        text: "delete from approval_rules where channel_id = $1 and id = $2 returning id",
+      },
+      [channel, id],
+    );
+    return ended.length > 0;
   }
 }

@@ -1,7 +1,8 @@
-// proves: migrations/baseline/16_approvals.sql, src/channel/approvals/approval-desk.ts, src/store/turns/approvals.ts
+// proves: migrations/baseline/16_approvals.sql, src/features/approvals/approval-desk.ts, src/features/approvals/approval-store.ts
 // How approvals end: by one of many who decide at once, by the clock, by a reset, by what is taken back; and what is not asked at all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
 import { ANN, BEN, command } from "../../support/commands.ts";
 import { type ApprovalScene, openApprovals, shownIn } from "../../support/approvals.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
@@ -286,24 +287,19 @@ test("a deletion that waits for a decision under way leaves no rule of it", asyn
   assert.equal(await state(scene, 1), "void");
 });
 
-test("a deletion looks for approvals only where there may be some, once, and by an index", async () => {
+test("a deletion looks for approvals only where there may be some, once, and by an index", async (t) => {
   await using scene = await openApprovals();
-  let looks = 0;
   let count = 0;
-  const counted = (weir: TestWeir): (() => Promise<void>) => {
-    const { approvals } = weir.daemon.store;
-    const channelsToShow = approvals.channelsToShow.bind(approvals);
-    approvals.channelsToShow = async () => {
-      looks++;
-      return channelsToShow();
-    };
-    return async () => {
+  const channelsToShow = t.mock.method(ApprovalStore.prototype, "channelsToShow");
+  const looks = (): number => channelsToShow.mock.callCount();
+  const counted =
+    (weir: TestWeir): (() => Promise<void>) =>
+    async () => {
       const id = `gone-${++count}`;
       await weir.say("well", { id, addressed: false });
       await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
       await weir.daemon.registry.compactionsIdle();
     };
-  };
   const without = { approvals: "expire_ms = 60000" };
   {
     await using weir = await scene.start(without);
@@ -311,17 +307,17 @@ test("a deletion looks for approvals only where there may be some, once, and by 
     await scene.platform.until(() => shownIn(scene.platform, "room", /^fine$/).length === 1);
     const deletes = counted(weir);
     await until("the end of its start", async () => {
-      looks = 0;
+      channelsToShow.mock.resetCalls();
       for (let more = 0; more < 3; more++) await deletes();
-      return looks === 0;
+      return looks() === 0;
     });
   }
   {
     await using weir = await scene.start();
-    looks = 0;
+    channelsToShow.mock.resetCalls();
     await counted(weir)();
-    await until("the look", () => looks > 0);
-    assert.equal(looks, 1);
+    await until("the look", () => looks() > 0);
+    assert.equal(looks(), 1);
     await weir.say("note zxqpine", { id: "asked" });
     await scene.platform.until(
       () => shownIn(scene.platform, "room", /^#1: main asks[^]*zxqpine/).length === 1,

@@ -1,33 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ApprovalMode } from "../core/approval.ts";
-import { formatNumber } from "../text/format.ts";
-import type { Tool } from "./tool.ts";
-
-/** Decides whether a call needs a person's approval. Pure. */
-
-/** @param configured by tool; it takes precedence over the tool's own setting */
-export function needsApproval(
-  { spec, approve = "never", isReadOnly = false }: Pick<Tool, "spec" | "approve" | "isReadOnly">,
-  configured: Readonly<Record<string, ApprovalMode>>,
-): boolean {
-  const mode = Object.hasOwn(configured, spec.name) ? (configured[spec.name] ?? approve) : approve;
-  return mode === "always" || (mode === "writes" && !isReadOnly);
-}
-
-/** JSON with its keys in order: the same for the same arguments, however a model writes them. @throws SyntaxError, RangeError */
-export function canonicalArguments(json: string): string {
-  return canonical(json.trim() === "" ? {} : JSON.parse(json));
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  // JSON.stringify would make these `null` and `0`, and so the same as others.
-  if (typeof value === "number" && !Number.isFinite(value)) return value > 0 ? "1e999" : "-1e999";
-  if (Object.is(value, -0)) return "-0";
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(",")}}`;
-}
+import { formatNumber } from "../../text/format.ts";
+import type { Tool } from "../../tools/tool.ts";
 
 /** Greatest depth and length of arguments, in UTF-16 units, that people are asked to approve: they would not read more. */
 const DEEPEST = 32;

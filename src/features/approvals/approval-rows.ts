@@ -1,22 +1,22 @@
-import type { ApprovalState } from "../../core/approval.ts";
+import type { ApprovalState } from "./approval.ts";
 import { type AgentId, agentId } from "../../core/ids.ts";
 
-/** What people are told of an approval. */
+/** An approval as people see it. */
 export interface ApprovalRow {
   readonly id: number;
-  /** Whose call it is. */
+  /** The agent that asks. */
   readonly agent: AgentId;
   readonly tool: string;
-  /** "": they tell of what was taken back. */
+  /** "": deleted with the texts that they retell. */
   readonly arguments: string;
   readonly state: ApprovalState;
   readonly expiresAt: Date;
   readonly decidedName: string;
-  /** Names of whoever the turn answered that has made the call. */
+  /** Names of the people whose messages the call's turn answered. */
   readonly askedBy: readonly string[];
 }
 
-/** An approval as it is read, of `approvals a`. */
+/** A row as `APPROVAL_COLUMNS` reads it from `approvals a`. */
 export interface RawApproval {
   id: number;
   agent: string;

@@ -1,4 +1,4 @@
-// proves: src/channel/approvals/question-board.ts, src/channel/approvals/approval-desk.ts, src/turn/approved-calls.ts
+// proves: src/features/approvals/question-board.ts, src/features/approvals/approval-desk.ts, src/features/approvals/approved-calls.ts
 // Wherever a daemon ends, a question is posted once, a decision is told once, and an approved call runs once or not at all.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,3 @@
-/** When a tool may run only once a person has allowed it. `writes`: unless it says that it only reads. */
-export type ApprovalMode = "always" | "never" | "writes";
-
 /**
  * `done`: it has run, or was started with an unknown outcome. `void`: the message that asked for it was deleted, or the channel
  * was reset.

@@ -1,4 +1,4 @@
-// proves: src/channel/approvals/approval-desk.ts, src/channel/turns/turn-approvals.ts, src/turn/approved-calls.ts, src/admin/commands/approvals.ts, src/store/turns/approvals.ts
+// proves: src/features/approvals/approval-desk.ts, src/features/approvals/approval-gate.ts, src/features/approvals/approved-calls.ts, src/features/approvals/commands.ts, src/features/approvals/approval-store.ts
 // A call that needs an approval waits in the log, holds up nothing, and runs once somebody has allowed it.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/channel/approvals/approval-desk.ts, src/channel/approvals/question-board.ts, src/admin/commands/approvals.ts
+// proves: src/features/approvals/approval-desk.ts, src/features/approvals/question-board.ts, src/features/approvals/commands.ts
 // A call of a guest that waits is the guest's: people read who asks, its approvers decide, it runs in the guest's turn, and once.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,17 +1,23 @@
-import { outcomeOf, shownName, shownTool } from "../../channel/approvals/question-text.ts";
-import { pagesOf, shownArguments, shownPart } from "../../channel/approvals/shown-arguments.ts";
+import { outcomeOf, shownName, shownTool } from "./question-text.ts";
+import { pagesOf, shownArguments, shownPart } from "./shown-arguments.ts";
 import { agentHere, agentsHere } from "../../channel/guests.ts";
-import { mayAskApprovals } from "../../channel/turns/turn-approvals.ts";
-import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform } from "../../platforms/platforms.ts";
+import { hasApprover, namedOn } from "./approvers.ts";
+import { APPROVALS } from "./key.ts";
 import type { Asker } from "../../platforms/platform.ts";
-import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
+import type { ApprovalRow } from "./approval-rows.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../../text/text.ts";
-import { canonicalArguments } from "../../tools/approval.ts";
+import { canonicalArguments } from "../../tools/canonical-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
-import { howToOwn } from "./permissions.ts";
-import { withoutSecrets } from "../secrets.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+  timeOf,
+} from "../../admin/commands/command.ts";
+import { howToOwn } from "../../admin/commands/permissions.ts";
+import { withoutSecrets } from "../../admin/secrets.ts";
 
 export const approveCommand: Command = {
   name: "approve",
@@ -51,26 +57,6 @@ const LONGEST_REASON = 500;
 const TAKEN_BACK = "(taken back)";
 /** More would not fit the messages of one answer. */
 const LONGEST_PAGE = 12_000;
-
-/** The agent's configured approvers on a platform, as `discord:ID`; empty: its owners are. */
-function namedOn({ config }: Agent, platform: string): readonly string[] {
-  return config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
-}
-
-function hasApprover(agent: Agent, platform: string, owners: ChatOwners): boolean {
-  const chat = chatPlatform(platform);
-  if (chat === undefined) return true;
-  const { owners: people = [], ownerRoles = [] } = owners[chat] ?? {};
-  return namedOn(agent, platform).length + people.length + ownerRoles.length > 0;
-}
-
-type ChatOwners = Pick<CommandParts["owners"], ChatPlatform>;
-
-/** The platforms in use without a person who may approve the agent's calls. Pure. */
-export function withoutApprovers(agent: Agent, owners: ChatOwners): string[] {
-  if (!mayAskApprovals(agent)) return [];
-  return CHAT_PLATFORMS.filter((one) => owners[one] !== null && !hasApprover(agent, one, owners));
-}
 
 /** Whether an agent of the channel names this person as an approver. */
 function isApprover(parts: CommandParts, channel: AskedCommand["channel"], { id }: Asker): boolean {
@@ -128,7 +114,7 @@ async function decide(
   if (found.state !== "open") return decidedBefore(found);
   const { state, reason, isAlways } = wanted;
   const name = await parts.nameIn(channel, { id: asker.id, name: asker.name, isBot: false });
-  const { isOurs, approval } = await parts.approvals.decide(channel.id, id, {
+  const { isOurs, approval } = await parts.serviceOf(APPROVALS).decide(channel.id, id, {
     state,
     by: { id: asker.id, name },
     canonical: isAlways ? canonicalArguments(found.arguments) : null,
@@ -150,7 +136,7 @@ async function findFor(
   const { channel } = command;
   const refused = refusal(agentsOf(parts, command), command, parts.owners);
   if (refused !== null) return refused;
-  const found = await parts.store.approvals.find(channel.id, id);
+  const found = await parts.serviceOf(APPROVALS).store.find(channel.id, id);
   if (found === null) return `${placeName(channel, true)} has no approval #${id}.`;
   const own = parts.agentOf(channel);
   const asking = agentHere(own, parts.guestsOf(channel), found.agent) ?? own;
@@ -174,7 +160,7 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
   if (argument === "") return list(parts, command);
   const [, ended] = /^forget\s+#?(\d{1,15})$/i.exec(argument) ?? [];
   if (ended !== undefined) {
-    const isThere = await parts.store.approvalRules.end(channel.id, Number(ended));
+    const isThere = await parts.serviceOf(APPROVALS).store.endRule(channel.id, Number(ended));
     return isThere
       ? `Ended: ${ended}. Such a call needs an approval again.`
       : `Nothing here has the number ${ended}.`;
@@ -200,11 +186,8 @@ function whole(parts: CommandParts, { typed }: AskedCommand, found: ApprovalRow,
 
 async function list(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, typed } = command;
-  const { store } = parts;
-  const [open, rules] = await Promise.all([
-    store.approvals.open(channel.id),
-    store.approvalRules.list(channel.id),
-  ]);
+  const { store } = parts.serviceOf(APPROVALS);
+  const [open, rules] = await Promise.all([store.open(channel.id), store.rules(channel.id)]);
   const time = timeOf(parts, channel);
   const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
   const masked = (text: string): string => withoutSecrets(text, parts.secrets);

@@ -2,14 +2,15 @@ import type { Logger } from "pino";
 import { BackoffTimer } from "../../async/backoff.ts";
 import { LONGEST_TIMER_MS } from "../../async/clock.ts";
 import { retryWrite } from "../../async/retry.ts";
-import { dueIdOf } from "../../core/approval.ts";
+import { dueIdOf } from "./approval.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../../core/ids.ts";
-import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
-import type { ApprovalStore, Decision, UntoldApproval } from "../../store/turns/approvals.ts";
-import type { DueWorkDesk } from "../due-work.ts";
-import type { ChannelRegistry } from "../registry.ts";
-import type { Waker } from "../waker.ts";
+import type { ApprovalRow } from "./approval-rows.ts";
+import type { ApprovalStore, Decision, UnreportedDecision } from "./approval-store.ts";
+import type { DueWorkDesk } from "../../channel/due-work.ts";
+import type { ChannelRegistry } from "../../channel/registry.ts";
+import type { Waker } from "../../channel/waker.ts";
+import type { FeatureWorker } from "../feature.ts";
 
 /** Delay between attempts while the database is away. */
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
@@ -17,7 +18,7 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
 export interface ApprovalDeskParts {
   readonly approvals: ApprovalStore;
   readonly registry: Pick<ChannelRegistry, "loaded">;
-  readonly waker: Pick<Waker, "showQuestions">;
+  readonly waker: Pick<Waker, "showBoard">;
   readonly dueWork: Pick<DueWorkDesk, "add">;
   /** Whether an agent of the configuration may ask for approvals. */
   readonly mayBeAsked: () => boolean;
@@ -39,7 +40,7 @@ export interface Decided {
  * channel answers. Unreported decisions are marked in the rows, so the next daemon reports them. One timer waits for the next expiry;
  * none runs while no approval waits.
  */
-export class ApprovalDesk implements AsyncDisposable {
+export class ApprovalDesk implements FeatureWorker, AsyncDisposable {
   readonly #parts: ApprovalDeskParts;
   readonly #retry = new BackoffTimer(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
@@ -63,12 +64,12 @@ export class ApprovalDesk implements AsyncDisposable {
   async #showAll(): Promise<void> {
     const { approvals, serves, waker } = this.#parts;
     for (const { channel, address } of await approvals.channelsToShow())
-      if (serves(address)) void waker.showQuestions(channel);
+      if (serves(address)) void waker.showBoard(channel);
   }
 
   /** A turn has asked for an approval. */
   asked(channel: ChannelId): void {
-    this.#parts.registry.loaded(channel)?.questions.show();
+    this.#parts.registry.loaded(channel)?.board.show();
     this.#soon();
   }
 
@@ -76,7 +77,7 @@ export class ApprovalDesk implements AsyncDisposable {
    * A text was deleted or edited: approvals that depend on it may be void, also in other channels where it was shown. Does nothing
    * where no approvals are in use.
    */
-  takenBack(): void {
+  changed(): void {
     if (!this.#parts.mayBeAsked() && !this.#hasLeft) return;
     this.#working = this.#working.then(async () => this.#try(async () => this.#showAll()));
   }
@@ -86,7 +87,7 @@ export class ApprovalDesk implements AsyncDisposable {
     const { approvals } = this.#parts;
     const { result: isOurs } = await retryWrite(async () => approvals.decide(channel, id, decision));
     const approval = await approvals.find(channel, id);
-    this.#soon(async () => this.#parts.waker.showQuestions(channel));
+    this.#soon(async () => this.#parts.waker.showBoard(channel));
     return { isOurs, approval };
   }
 
@@ -108,8 +109,8 @@ export class ApprovalDesk implements AsyncDisposable {
       this.#try(async () => {
         await first();
         await this.#expire();
-        for (const approval of await this.#parts.approvals.untold())
-          if (this.#parts.serves(approval.address)) await this.#tell(approval);
+        for (const approval of await this.#parts.approvals.unreported())
+          if (this.#parts.serves(approval.address)) await this.#report(approval);
         await this.#arm();
       }),
     );
@@ -134,22 +135,22 @@ export class ApprovalDesk implements AsyncDisposable {
     if (overdue.length > 0) await approvals.expire(overdue.map(({ id }) => id));
   }
 
-  async #tell(approval: UntoldApproval): Promise<void> {
+  async #report(approval: UnreportedDecision): Promise<void> {
     const { approvals, dueWork, waker, log } = this.#parts;
     const { id, channel, tool, state, address, decidedBy } = approval;
     const title = `approval #${id}, of ${tool}`;
     await dueWork.add(channel, {
       id: dueIdOf(id),
       title,
-      text: toldText(approval),
+      text: reportText(approval),
       at: new Date(),
       agent: approval.agent ?? undefined,
       // A decision is deleted with the messages of the person who made it.
       ...(decidedBy !== null && { by: decidedBy }),
     });
-    await approvals.told(id);
+    await approvals.noteReported(id);
     log.info({ channel: formatAddress(address), approval: id, tool, state }, "approval_told");
-    void waker.showQuestions(channel);
+    void waker.showBoard(channel);
   }
 
   /** Sets the timer for the next expiry. */
@@ -165,7 +166,7 @@ export class ApprovalDesk implements AsyncDisposable {
 }
 
 /** The entry for the model. An allowed call runs before the model is asked. */
-function toldText({ state, decidedName, tool, reason }: UntoldApproval): string {
+function reportText({ state, decidedName, tool, reason }: UnreportedDecision): string {
   const who = decidedName === "" ? "Somebody" : decidedName;
   if (state === "allowed")
     return `${who} has allowed the call of ${tool}. It is run now; its result follows.`;

@@ -1,4 +1,4 @@
-import type { ApprovalRow } from "../../store/turns/approval-rows.ts";
+import type { ApprovalRow } from "./approval-rows.ts";
 import type { MessageAction } from "../../core/message.ts";
 import { codeBlock, displayName } from "../../text/text.ts";
 import { sliceVisible, visible, weightOf } from "../../text/visible.ts";

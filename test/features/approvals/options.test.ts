@@ -1,7 +1,7 @@
-// proves: src/config/schema/agents.ts, src/config/checks/check-agents.ts
+// proves: src/features/approvals/declaration.ts, src/config/camel-case.ts, src/config/checks/check-agents.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configErrorFrom, configFrom } from "./folder.ts";
+import { configErrorFrom, configFrom } from "../../config/folder.ts";
 
 test("approvals are set for all agents, and for one; names of tools stay as they are written", (t) => {
   const { agents } = configFrom(

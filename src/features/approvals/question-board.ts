@@ -1,48 +1,53 @@
 import type { OutboundMessage } from "../../core/message.ts";
-import type { ApprovalToShow } from "../../store/turns/approvals.ts";
-import type { ActorParts } from "../channel-context.ts";
-import type { Insist, Outbox } from "../delivery/outbox.ts";
+import type { ActorParts, BoardOutbox, ChannelBoard } from "../../channel/channel-context.ts";
+import type { Insist } from "../../channel/delivery/outbox.ts";
+import { agentsHere } from "../../channel/guests.ts";
+import type { ApprovalStore, ApprovalToShow } from "./approval-store.ts";
+import { mayAsk } from "./approvers.ts";
 import { isShownWhole, questionActions, type QuestionStyle, questionText } from "./question-text.ts";
 
-type BoardParts = Pick<
-  ActorParts,
-  "store" | "owner" | "address" | "platform" | "agent" | "guests" | "masked"
->;
+type BoardParts = Pick<ActorParts, "owner" | "address" | "platform" | "agent" | "guests" | "masked">;
 
 /**
  * Shows a channel's approvals on its platform, each in one message: the question, later its outcome. The row records the message:
  * before the post that it may exist, after it the id. So it is posted once, even if a daemon ends in between.
  */
-export class QuestionBoard {
+export class QuestionBoard implements ChannelBoard {
+  readonly #store: ApprovalStore;
   readonly #parts: BoardParts;
-  readonly #outbox: Pick<Outbox, "add" | "split">;
+  readonly #outbox: BoardOutbox;
   #isQueued = false;
 
-  constructor(parts: BoardParts, outbox: Pick<Outbox, "add" | "split">) {
+  constructor(store: ApprovalStore, parts: BoardParts, outbox: BoardOutbox) {
+    this.#store = store;
     this.#parts = parts;
     this.#outbox = outbox;
   }
 
-  /** Brings the platform's messages up to date. Returns at once. */
+  resume(): void {
+    const { agent, guests } = this.#parts;
+    if (agentsHere(agent, guests).some(mayAsk)) this.show();
+  }
+
   show(): void {
     if (this.#isQueued) return;
     this.#isQueued = true;
-    const { store, owner } = this.#parts;
+    const { owner } = this.#parts;
     this.#outbox.add(async (insist) => {
       // Later changes need another run.
       this.#isQueued = false;
-      const questions = await insist(async () => store.approvals.toShow(owner.channel));
+      const questions = await insist(async () => this.#store.toShow(owner.channel));
       if (typeof questions === "string") return;
       for (const question of questions.result) await this.#showOne(question, insist);
     });
   }
 
   async #showOne(question: ApprovalToShow, insist: Insist): Promise<void> {
-    const { store, owner, platform } = this.#parts;
+    const { owner, platform } = this.#parts;
     const { id, toBeShown, messageId, mayBeThere } = question;
     const message = this.#messageOf(question);
     const note = async (shown: string, posted: string | null): ReturnType<Insist> =>
-      insist(async () => store.approvals.noteShown(owner, id, shown, posted));
+      insist(async () => this.#store.noteShown(owner, id, shown, posted));
     if (messageId !== null) {
       const edited = await insist(async () => platform.edit(messageId, message));
       if (edited !== "left") await note(toBeShown, null);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { pagesOf, shownArguments, shownPart } from "../../../src/channel/approvals/shown-arguments.ts";
+import { pagesOf, shownArguments, shownPart } from "../../../src/features/approvals/shown-arguments.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
 const masked = (text: string): string => text.replaceAll("hunter22", "•••");

@@ -1,34 +1,11 @@
-import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
-import { approvedCallId } from "../core/approval.ts";
-import type { AgentId } from "../core/ids.ts";
-import type { ApprovalNews, AskedApproval, TakenApproval } from "../store/turns/approvals.ts";
-import { canonicalArguments, fingerprintOf } from "../tools/approval.ts";
-import type { Tool, ToolKit } from "../tools/tool.ts";
-import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "./tool-calls.ts";
-
-/** What people have to allow before a turn may do it. */
-export interface TurnApprovals {
-  /** Finds which calls may not run yet. Without any that needs an approval, it asks nobody. */
-  hold(calls: readonly ToolCall[]): Promise<HeldCalls>;
-  /**
-   * Takes up the calls whose decisions the turn answers, each once: what is taken up may have had its effect, whatever becomes of
-   * the turn. Those whose result the log has are not among them.
-   */
-  take(): Promise<readonly TakenApproval[]>;
-}
-
-export interface HeldCalls {
-  /** What the model is told instead of a result, by the call's id. */
-  readonly told: ReadonlyMap<string, string>;
-  /** To be stored with the calls. */
-  readonly asked: readonly AskedApproval[];
-}
-
-/** What {@link runApprovedCalls} needs of a turn's channel. */
-interface ApprovedCallsChannel {
-  readonly approvals: Pick<TurnApprovals, "take">;
-  append(drafts: readonly TurnEntryDraft[], news: ApprovalNews): Promise<void>;
-}
+import type { ToolCall, TurnEntryDraft } from "../../core/entry.ts";
+import { approvedCallId } from "./approval.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { TakenApproval } from "./approval-store.ts";
+import { fingerprintOf } from "./call-fingerprint.ts";
+import { canonicalArguments } from "../../tools/canonical-arguments.ts";
+import type { Tool, ToolKit } from "../../tools/tool.ts";
+import { runToolCalls, type ToolResultDraft, type ToolRunParts } from "../../turn/tool-calls.ts";
 
 const UNKNOWN =
   "Nobody knows whether this has run: it was begun, and then Weir was interrupted. Look whether it had its effect before you ask for it again.";
@@ -39,23 +16,25 @@ const ANOTHER_CALL =
 const OTHER_AGENT = "This was not run: another agent had asked for it, which does not answer here any more.";
 
 /**
- * Runs what was allowed since the turn before, ahead of the turn's first request: each call stands in the log once more, with its
- * result behind it. Of a call that was interrupted, nothing is known: it is never run twice.
+ * Runs the calls that were allowed since the previous turn: each is appended to the log a second time, with its result. A call that was
+ * interrupted is never run twice: nobody knows whether it had its effect.
+ * @param agent the agent that answers the turn
+ * @param append appends the entries of an approval, and notes that its call has run
  */
 export async function runApprovedCalls(
-  channel: ApprovedCallsChannel,
+  taken: readonly TakenApproval[],
   agent: AgentId,
   parts: ToolRunParts,
+  append: (id: number, drafts: readonly TurnEntryDraft[]) => Promise<void>,
 ): Promise<void> {
-  for (const approval of await channel.approvals.take()) {
+  for (const approval of taken) {
     if (parts.signal.aborted) return;
     const call = { id: approvedCallId(approval.id), name: approval.tool, arguments: approval.arguments };
     const blank = { ...call, arguments: "{}" };
-    const news = { asked: [], done: [approval.id] };
     const [drawn, result] = await resultOf(approval, call, agent, parts);
-    // What it was asked for may be deleted by now: the log gets nothing of it.
+    // The message that asked for it may be deleted by now: the log gets neither arguments nor result.
     const [shown, told] = parts.signal.aborted ? [blank, textOf(call, UNKNOWN)] : [drawn, result];
-    await channel.append([{ kind: "tool_call", text: "", calls: [shown] }, told], news);
+    await append(approval.id, [{ kind: "tool_call", text: "", calls: [shown] }, told]);
   }
 }
 
@@ -72,20 +51,20 @@ async function resultOf(
   if (isAnotherCall(call, fingerprint, parts.tools))
     return [{ ...call, arguments: "{}" }, textOf(call, ANOTHER_CALL)];
   const { context } = parts;
-  // The turn answers a decision, and no message of a person's.
+  // The turn answers a decision, which has no message on the platform: the reaction goes to the message that asked for the call.
   const react: ToolKit["react"] = async (emoji) => context.react(emoji, askedFor);
   const { results } = await runToolCalls([call], { ...parts, context: { ...context, react } });
   return [shown, results[0] ?? textOf(call, UNKNOWN)];
 }
 
-/** Whether what would run is not what was shown: another tool has the name by now, or the row holds other arguments. */
+/** Whether the call differs from the one that people were shown: another tool has its name now, or the row has other arguments. */
 function isAnotherCall(
   { name, arguments: json }: ToolCall,
   fingerprint: string,
   tools: readonly Tool[],
 ): boolean {
   const tool = tools.find(({ spec }) => spec.name === name);
-  // That it is missing has words of its own.
+  // A missing tool has its own result.
   return tool !== undefined && fingerprintOf(tool, canonicalArguments(json)) !== fingerprint;
 }
 

@@ -6,13 +6,13 @@ import {
   questionActions,
   questionText,
   type QuestionStyle,
-} from "../../../src/channel/approvals/question-text.ts";
+} from "../../../src/features/approvals/question-text.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { toDiscord } from "../../../src/platforms/discord/outbound/content.ts";
 import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
 import { MAX_SECTION } from "../../../src/platforms/slack/outbound/buttons.ts";
 import { fitMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
-import type { ApprovalRow } from "../../../src/store/turns/approval-rows.ts";
+import type { ApprovalRow } from "../../../src/features/approvals/approval-rows.ts";
 
 const APPROVAL: ApprovalRow = {
   id: 7,
