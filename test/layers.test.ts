@@ -16,12 +16,13 @@ const LAYERS: readonly (readonly string[])[] = [
   ["declarations of features"],
   ["config", "telemetry"],
   ["store", "llm", "platforms", "prompts"],
+  ["ownership"],
   ["memory", "context", "budget"],
   ["tools", "agent-files"],
   ["mcp"],
   ["turn", "compactor"],
   ["channel"],
-  ["router", "cluster"],
+  ["router"],
   ["admin", "tune"],
   ["features"],
   ["agent-texts.ts"],
@@ -58,7 +59,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",
   "@modelcontextprotocol/client": "mcp",
-  amqplib: "cluster",
+  amqplib: "ownership",
   undici: "network",
 };
 

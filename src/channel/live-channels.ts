@@ -1,11 +1,11 @@
 import { type ActorLoaderParts, ActorLoader } from "./loader.ts";
-import { ChannelHomes } from "./homes/channel-homes.ts";
+import { ChannelHomes } from "../ownership/channel-homes.ts";
 import { Eviction, type EvictionLimits } from "./eviction.ts";
-import { HandOver } from "./homes/hand-over.ts";
+import { HandOver } from "./hand-over.ts";
 import { ChannelRegistry } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
-import { Resumption } from "./homes/resumption.ts";
-import { TakeoverWatch } from "./homes/takeover-watch.ts";
+import { Resumption } from "./resumption.ts";
+import { TakeoverWatch } from "../ownership/takeover-watch.ts";
 import { Waker } from "./waker.ts";
 
 export interface LiveChannelsParts

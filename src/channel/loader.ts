@@ -8,9 +8,9 @@ import { StalePartitionError } from "../store/database/errors.ts";
 import type { Agent } from "../turn/agent.ts";
 import { ChannelActor } from "./actor.ts";
 import type { SharedParts } from "./channel-context.ts";
-import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
+import { type ChannelHomes, NotHomeError } from "../ownership/channel-homes.ts";
 import { type Guests, NO_GUESTS } from "./guests.ts";
-import type { Partition } from "./homes/homes.ts";
+import type { Partition } from "../ownership/homes.ts";
 
 /** No adapter of this process delivers to the channel: its due work is left alone. */
 export class NotServedError extends Error {}

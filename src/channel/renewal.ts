@@ -4,7 +4,7 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 import type { PartitionStore } from "../store/channels/partitions.ts";
 import type { ChannelActor } from "./actor.ts";
 import type { Made, Staffing } from "./loader.ts";
-import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
+import { type ChannelHomes, NotHomeError } from "../ownership/channel-homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
 import type { BackgroundWork } from "./channel-context.ts";
 

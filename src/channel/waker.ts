@@ -9,7 +9,7 @@ import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import type { AskingMessage } from "../turn/first-recall.ts";
 import type { ChannelActor } from "./actor.ts";
 import { NotServedError } from "./loader.ts";
-import { type ChannelHomes, NotHomeError } from "./homes/channel-homes.ts";
+import { type ChannelHomes, NotHomeError } from "../ownership/channel-homes.ts";
 import type { ChannelRegistry } from "./registry.ts";
 import type { BackgroundWork, SharedParts } from "./channel-context.ts";
 import type { Renewal } from "./renewal.ts";

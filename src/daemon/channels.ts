@@ -1,14 +1,14 @@
 import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
 import { CallCounts } from "../budget/call-counts.ts";
-import { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import { ChannelHomes } from "../ownership/channel-homes.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
-import type { Homes } from "../channel/homes/homes.ts";
+import type { Homes } from "../ownership/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
 import { ContextRecorder } from "../channel/turns/context-recorder.ts";
-import type { HomesVitals } from "../cluster/rabbit-homes.ts";
-import type { ShardsVitals } from "../cluster/rabbit-shards.ts";
+import type { HomesVitals } from "../ownership/cluster/rabbit-homes.ts";
+import type { ShardsVitals } from "../ownership/cluster/rabbit-shards.ts";
 import { Breaker } from "../compactor/breaker.ts";
 import { CompactionQueue } from "../compactor/queue.ts";
 import { COMPACTOR_TIMING } from "../compactor/target.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import { readVersion } from "../admin/version.ts";
-import { OUTSIDER } from "../channel/homes/homes.ts";
-import type { RabbitShards, ShardsVitals } from "../cluster/rabbit-shards.ts";
-import type { DatabaseView } from "../cluster/database-watch.ts";
+import { OUTSIDER } from "../ownership/homes.ts";
+import type { RabbitShards, ShardsVitals } from "../ownership/cluster/rabbit-shards.ts";
+import type { DatabaseView } from "../ownership/cluster/database-watch.ts";
 import type { Config } from "../config/config.ts";
 import { isPresent, type MemberStore } from "../store/channels/members.ts";
 import { fileSigner } from "../store/database/signing-key.ts";
@@ -18,11 +18,11 @@ export async function openCluster(
   log: Logger,
 ): Promise<Cluster | undefined> {
   if (config === null) return undefined;
-  const { openRabbitHomes } = await import("../cluster/rabbit-homes.ts");
-  const { openRabbitShards } = await import("../cluster/rabbit-shards.ts");
-  const { MemberRow } = await import("../cluster/member-row.ts");
-  const { DatabaseWatch, UNWATCHED } = await import("../cluster/database-watch.ts");
-  const { NameTakenError } = await import("../cluster/own-name.ts");
+  const { openRabbitHomes } = await import("../ownership/cluster/rabbit-homes.ts");
+  const { openRabbitShards } = await import("../ownership/cluster/rabbit-shards.ts");
+  const { MemberRow } = await import("../ownership/cluster/member-row.ts");
+  const { DatabaseWatch, UNWATCHED } = await import("../ownership/cluster/database-watch.ts");
+  const { NameTakenError } = await import("../ownership/cluster/own-name.ts");
   let view: DatabaseView = UNWATCHED;
   const seen = (): DatabaseView => view;
   const shared = new SharedShards();

@@ -6,8 +6,8 @@ import type { FolderTexts } from "../channel/channel-context.ts";
 import type { Compaction } from "../channel/compaction/compaction.ts";
 import type { LiveChannels } from "../channel/live-channels.ts";
 import { Retention } from "../channel/retention.ts";
-import { PARTITIONS } from "../channel/homes/homes.ts";
-import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/homes/resumption.ts";
+import { PARTITIONS } from "../ownership/homes.ts";
+import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/resumption.ts";
 import { OpenFeatures } from "../features/features.ts";
 import { type Base, type Channels, type Cluster, createChannels } from "./channels.ts";
 import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
@@ -223,7 +223,7 @@ async function keepHomes(
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
   if (cluster === undefined) return undefined;
-  const { HomeKeeper } = await import("../channel/homes/home-keeper.ts");
+  const { HomeKeeper } = await import("../channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({

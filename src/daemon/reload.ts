@@ -9,7 +9,7 @@ import type { FeatureWorker } from "../features/feature.ts";
 import type { Retention } from "../channel/retention.ts";
 import { type Changes, changesBetween, takeUp } from "../config/changes.ts";
 import type { Config } from "../config/config.ts";
-import { mostRawMessages, type Resumption } from "../channel/homes/resumption.ts";
+import { mostRawMessages, type Resumption } from "../channel/resumption.ts";
 import type { Platform } from "../platforms/platform.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";

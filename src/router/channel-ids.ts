@@ -1,5 +1,5 @@
 import { BoundedMap } from "../async/bounded-map.ts";
-import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import type { ChannelHomes } from "../ownership/channel-homes.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
 import type { ChannelOnPlatform } from "../core/message.ts";
 import type { Store } from "../store/store.ts";

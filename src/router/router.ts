@@ -5,7 +5,7 @@
 
 import type { Logger } from "pino";
 import type { ChannelRegistry } from "../channel/registry.ts";
-import type { ChannelHomes } from "../channel/homes/channel-homes.ts";
+import type { ChannelHomes } from "../ownership/channel-homes.ts";
 import type { Renewal } from "../channel/renewal.ts";
 import type { Waker } from "../channel/waker.ts";
 import { BoundedMap } from "../async/bounded-map.ts";

@@ -1,4 +1,4 @@
-// proves: src/store/database/migrate.ts, src/cluster/roster.ts, src/store/channels/members.ts
+// proves: src/store/database/migrate.ts, src/ownership/cluster/roster.ts, src/store/channels/members.ts
 // Daemons of a cluster are started anew one after the other with a newer version, which migrates while those of before serve.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/daemon/cluster.ts, src/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/reports/cluster-report.ts, migrations/baseline/22_cluster.sql
+// proves: src/daemon/cluster.ts, src/ownership/cluster/member-row.ts, src/store/channels/members.ts, src/cli/cluster.ts, src/admin/reports/cluster-report.ts, migrations/baseline/22_cluster.sql
 // Real daemons on one Postgres and one RabbitMQ, and people who chat with them.
 import assert from "node:assert/strict";
 import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClusterReport, reportCluster } from "../../src/admin/reports/cluster-report.ts";
-import { partitionOf } from "../../src/channel/homes/homes.ts";
+import { partitionOf } from "../../src/ownership/homes.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";
 import { areEven } from "../support/cluster/shares.ts";

@@ -1,11 +1,11 @@
-// proves: src/cluster/rabbit-shards.ts, src/daemon/cluster.ts, src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-intake.ts
+// proves: src/ownership/cluster/rabbit-shards.ts, src/daemon/cluster.ts, src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-intake.ts
 // Real daemons on one Postgres, one RabbitMQ and one Discord, whose connections they share.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayOpcodes } from "discord.js";
 import { z } from "zod";
 import { type ClusterReport, reportCluster } from "../../src/admin/reports/cluster-report.ts";
-import { partitionOf, PARTITIONS } from "../../src/channel/homes/homes.ts";
+import { partitionOf, PARTITIONS } from "../../src/ownership/homes.ts";
 import { readyAnswer } from "../../src/daemon/http/openapi.ts";
 import { openStore, type OpenStore } from "../store/open-store.ts";
 import { findBroker, makeNamespace, skippedWithout } from "../support/cluster/broker.ts";

@@ -28,9 +28,9 @@ test("the files of all folders share processes, as evenly as they can; each is i
 });
 
 test("what takes longest shares processes with its folder alone, and comes first; of what starts daemons they are short", () => {
-  const files = ["test/a.test.ts", "test/cluster/a.test.ts", "test/http/a.test.ts", ...named("e2e", 5)];
+  const files = ["test/a.test.ts", "test/ownership/a.test.ts", "test/http/a.test.ts", ...named("e2e", 5)];
   assert.deepEqual(groupsOf(files), [
-    { name: "cluster-1", files: ["test/cluster/a.test.ts"] },
+    { name: "ownership-1", files: ["test/ownership/a.test.ts"] },
     { name: "e2e-1", files: ["test/e2e/100.test.ts", "test/e2e/101.test.ts"] },
     { name: "e2e-2", files: ["test/e2e/102.test.ts", "test/e2e/103.test.ts", "test/e2e/104.test.ts"] },
     { name: "others-1", files: ["test/a.test.ts", "test/http/a.test.ts"] },

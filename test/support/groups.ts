@@ -16,7 +16,7 @@ const MOST_E2E_FILES = 3;
  * Folders whose groups take longest, so that none of them runs when all others are over. The first one's mostly waits for a broker, and
  * does so beside what is busy.
  */
-const FIRST = ["cluster", "fuzz", E2E, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
+const FIRST = ["ownership", "fuzz", E2E, "zoo", "chaos", "bad-input", "support", "soak", "integration"];
 /** All other folders share processes. */
 const OTHERS = "others";
 

@@ -2,7 +2,7 @@ import type { ReadWaitedFor } from "../reports/channel-report.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { Guests } from "../../channel/guests.ts";
-import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
+import type { ChannelHomes } from "../../ownership/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import type { Renewal } from "../../channel/renewal.ts";
 import type { Waker } from "../../channel/waker.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withDeadline } from "../../async/deadline.ts";
-import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
+import type { ChannelHomes } from "../../ownership/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";

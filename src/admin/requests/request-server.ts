@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { PollLoop } from "../../async/poll-loop.ts";
-import type { ChannelHomes } from "../../channel/homes/channel-homes.ts";
+import type { ChannelHomes } from "../../ownership/channel-homes.ts";
 import type { ChannelRegistry } from "../../channel/registry.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelAddress, ChannelId } from "../../core/ids.ts";

@@ -11,7 +11,7 @@ const BEFORE_MS = 100;
 const AFTER_MS = 1500;
 /** What is answered across daemons so much later than at the home was found by the look each second, which lets a wake have a second, ms. */
 const LOOK_MS = 700;
-/** Where most of a daemon's partitions wait for so long for others, their batons were lost: those are made anew after five seconds, ms. */
+/** Where most of a daemon's partitions wait for so long for others, their leases were lost: those are made anew after five seconds, ms. */
 const HOMELESS_MS = 3000;
 /** Far beyond the bar of a second: a machine that is busy stays below. */
 const TAKEOVER_SLOW_MS = 4500;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { PARTITIONS } from "../../../src/ownership/homes.ts";
 import type { TestBroker } from "../../support/cluster/broker.ts";
 import type { PrivateBroker } from "../../support/cluster/private-broker.ts";
 import type { ChaosDaemon } from "./daemons.ts";

@@ -1,4 +1,4 @@
-// proves: src/cluster/rabbit-homes.ts, src/channel/homes/home-keeper.ts, src/daemon/cluster.ts
+// proves: src/ownership/cluster/rabbit-homes.ts, src/channel/home-keeper.ts, src/daemon/cluster.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { findBroker, skippedWithout } from "../../support/cluster/broker.ts";

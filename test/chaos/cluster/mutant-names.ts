@@ -2,7 +2,7 @@ import type { ClusterProblemKind } from "./cluster-report.ts";
 
 /** Mistakes that the daemons of a cluster can be started with, see `mutants.ts`. */
 export const MUTANT_NAMES = [
-  "baton acknowledged at once",
+  "lease acknowledged at once",
   "no partition guard",
   "no look, wakes dropped",
   "wake before commit",
@@ -20,7 +20,7 @@ interface Shown {
 }
 
 export const MUTANTS: Readonly<Record<MutantName, Shown>> = {
-  "baton acknowledged at once": { only: "kill", by: ["homeless"] },
+  "lease acknowledged at once": { only: "kill", by: ["homeless"] },
   "no partition guard": { only: "network", by: ["wrong"] },
   "no look, wakes dropped": { only: "kill", by: ["lost"] },
   "wake before commit": { only: "kill", by: ["unwoken"] },

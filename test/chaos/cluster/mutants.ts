@@ -5,11 +5,11 @@ import path from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { ChannelHomes } from "../../../src/channel/homes/channel-homes.ts";
-import { HomeKeeper } from "../../../src/channel/homes/home-keeper.ts";
-import type { Partition } from "../../../src/channel/homes/homes.ts";
-import { Answers } from "../../../src/cluster/database-watch.ts";
-import { RabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
+import { ChannelHomes } from "../../../src/ownership/channel-homes.ts";
+import { HomeKeeper } from "../../../src/channel/home-keeper.ts";
+import type { Partition } from "../../../src/ownership/homes.ts";
+import { Answers } from "../../../src/ownership/cluster/database-watch.ts";
+import { RabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { ChannelStore } from "../../../src/store/channels/channels.ts";
 import { PartitionStore } from "../../../src/store/channels/partitions.ts";
@@ -20,7 +20,7 @@ import type { MutantName } from "./mutant-names.ts";
 const COMMIT_MS = 40;
 
 const MISTAKES: Readonly<Record<MutantName, () => void>> = {
-  "baton acknowledged at once": acknowledgeBatons,
+  "lease acknowledged at once": acknowledgeLeases,
   "no partition guard"() {
     const { take } = ChannelStore.prototype;
     ChannelStore.prototype.take = async function takeAny(id: ChannelId): Promise<number> {
@@ -65,25 +65,25 @@ interface AmqpChannel {
 }
 
 /** The package hides the class of its channels, so this looks for it beside its door. */
-function acknowledgeBatons(): void {
+function acknowledgeLeases(): void {
   const load = createRequire(import.meta.url);
   const file = path.join(path.dirname(load.resolve("amqplib")), "lib", "channel_model.js");
   // oxlint-disable-next-line no-unsafe-type-assertion -- a file that has no types
   const { Channel } = load(file) as { readonly Channel: { readonly prototype: AmqpChannel } };
   const { consume, ack, nack } = Channel.prototype;
-  const isBaton = ({ fields }: Delivered): boolean => fields.consumerTag?.startsWith("baton-") === true;
+  const isLease = ({ fields }: Delivered): boolean => fields.consumerTag?.startsWith("lease-") === true;
   Channel.prototype.consume = async function consumeAtOnce(queue, receive, options) {
     const receiveAtOnce: Receive = (message) => {
-      if (message !== null && isBaton(message)) ack.call(this, message);
+      if (message !== null && isLease(message)) ack.call(this, message);
       receive(message);
     };
     return consume.call(this, queue, receiveAtOnce, options);
   };
   Channel.prototype.ack = function ackOthers(message, ...rest) {
-    if (!isBaton(message)) ack.call(this, message, ...rest);
+    if (!isLease(message)) ack.call(this, message, ...rest);
   };
   Channel.prototype.nack = function nackOthers(message, ...rest) {
-    if (!isBaton(message)) nack.call(this, message, ...rest);
+    if (!isLease(message)) nack.call(this, message, ...rest);
   };
 }
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { partitionOf } from "../../../src/channel/homes/homes.ts";
+import { partitionOf } from "../../../src/ownership/homes.ts";
 import { Random } from "../../fuzz/random.ts";
 import { makeNamespace, type TestBroker } from "../../support/cluster/broker.ts";
 import { areEven } from "../../support/cluster/shares.ts";

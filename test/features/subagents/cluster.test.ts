@@ -1,4 +1,4 @@
-// proves: src/features/subagents/subagent-desk.ts, src/channel/homes/hand-over.ts
+// proves: src/features/subagents/subagent-desk.ts, src/channel/hand-over.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../store/open-store.ts";

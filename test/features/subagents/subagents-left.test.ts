@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { TakeoverWatch } from "../../../src/channel/homes/takeover-watch.ts";
+import { TakeoverWatch } from "../../../src/ownership/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";

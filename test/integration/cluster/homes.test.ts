@@ -1,4 +1,4 @@
-// proves: src/channel/homes/home-keeper.ts, src/channel/homes/channel-homes.ts, src/channel/homes/homes.ts, src/channel/homes/hand-over.ts, src/channel/waker.ts, src/channel/homes/resumption.ts
+// proves: src/channel/home-keeper.ts, src/ownership/channel-homes.ts, src/ownership/homes.ts, src/channel/hand-over.ts, src/channel/waker.ts, src/channel/resumption.ts
 // Several daemons on one database, among which a test hands the channels about.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -143,7 +143,7 @@ test("a daemon that does not know that it has lost a partition takes no channel 
 });
 
 test(
-  "a late take of an earlier home ends no service: whoever has the baton takes it anew",
+  "a late take of an earlier home ends no service: whoever has the lease takes it anew",
   OPTIONS,
   async () => {
     await using scene = await openScene();

@@ -1,4 +1,4 @@
-// proves: src/channel/homes/channel-homes.ts, src/daemon/channels.ts
+// proves: src/ownership/channel-homes.ts, src/daemon/channels.ts
 // What belonging to a cluster costs a turn in statements: nothing where a daemon is alone, and nothing where it is home.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

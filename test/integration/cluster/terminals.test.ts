@@ -1,4 +1,4 @@
-// proves: src/channel/homes/channel-homes.ts, src/channel/waker.ts
+// proves: src/ownership/channel-homes.ts, src/channel/waker.ts
 // People who sit before a daemon's process can be reached by no other: it answers them, whoever is home of what.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

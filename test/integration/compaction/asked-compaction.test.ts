@@ -6,7 +6,7 @@ import { answerText } from "../../../src/core/card.ts";
 import { describeRedo, parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
 import { channelId, jobId } from "../../../src/core/ids.ts";
 import { RequestServer, type RequestServerParts } from "../../../src/admin/requests/request-server.ts";
-import { ChannelHomes } from "../../../src/channel/homes/channel-homes.ts";
+import { ChannelHomes } from "../../../src/ownership/channel-homes.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { createTestDatabase } from "../../support/database.ts";

@@ -1,7 +1,7 @@
 // proves: src/store/channels/members.ts, migrations/baseline/22_cluster.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { partitionOf, PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { partitionOf, PARTITIONS } from "../../../src/ownership/homes.ts";
 import { GONE_MS, type Presence } from "../../../src/store/channels/members.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";

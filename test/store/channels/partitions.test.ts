@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { PARTITIONS, partitionOf } from "../../../src/channel/homes/homes.ts";
+import { PARTITIONS, partitionOf } from "../../../src/ownership/homes.ts";
 import { OperatorError } from "../../../src/core/errors.ts";
 import { agentId, channelId, type ChannelId } from "../../../src/core/ids.ts";
 import { StaleEpochError, StalePartitionError } from "../../../src/store/database/errors.ts";

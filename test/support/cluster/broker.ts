@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "amqplib";
-import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
-import { Names } from "../../../src/cluster/names.ts";
+import { PARTITIONS } from "../../../src/ownership/homes.ts";
+import { Names } from "../../../src/ownership/cluster/names.ts";
 import { findPrivateBroker, startPrivateBroker } from "./private-broker.ts";
 
 /** Names a developer's broker, in place of the one on the usual port. */
@@ -64,7 +64,7 @@ export function makeNamespace(url: string): TestNamespace {
       const connection = await connect(url, { timeout: 5000 });
       const channel = await connection.createChannel();
       for (const set of [names, new Names(`${prefix}.discord`)]) {
-        for (let baton = 0; baton < PARTITIONS; baton++) await channel.deleteQueue(set.baton(baton));
+        for (let lease = 0; lease < PARTITIONS; lease++) await channel.deleteQueue(set.lease(lease));
         await channel.deleteQueue(set.members);
         await channel.deleteQueue(set.setUp);
         await channel.deleteExchange(set.presence);

@@ -6,8 +6,8 @@
 import { once } from "node:events";
 import { pino } from "pino";
 import { steadyNow } from "../../../src/async/clock.ts";
-import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
-import { openRabbitHomes } from "../../../src/cluster/rabbit-homes.ts";
+import { PARTITIONS } from "../../../src/ownership/homes.ts";
+import { openRabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
 
 const [url = "", prefix = "", name = ""] = process.argv.slice(2);
 const LOOK_MS = 20;

@@ -1,5 +1,5 @@
 import { LatestOnly } from "../../../src/async/latest-only.ts";
-import type { HomesListener, Partition } from "../../../src/channel/homes/homes.ts";
+import type { HomesListener, Partition } from "../../../src/ownership/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import { areEven } from "./shares.ts";
 

@@ -3,7 +3,7 @@ import {
   openRabbitHomes,
   type RabbitHomes,
   type RabbitHomesOptions,
-} from "../../../src/cluster/rabbit-homes.ts";
+} from "../../../src/ownership/cluster/rabbit-homes.ts";
 import { type TestNamespace } from "./broker.ts";
 import { Ledger, type LedgerListener, type ListenerHooks } from "./ledger.ts";
 

@@ -1,4 +1,4 @@
-import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { PARTITIONS } from "../../../src/ownership/homes.ts";
 
 /** Whether each partition has a home, and the daemons' shares differ by at most one. */
 export function areEven(shares: readonly number[]): boolean {

@@ -1,12 +1,12 @@
 import { steadyNow } from "../../../src/async/clock.ts";
-import { PARTITIONS } from "../../../src/channel/homes/homes.ts";
+import { PARTITIONS } from "../../../src/ownership/homes.ts";
 import { until } from "../patience.ts";
 import { MemberProcess } from "./member-process.ts";
 import { areEven } from "./shares.ts";
 
 /** The end of one daemon among several. */
 export interface Takeover {
-  /** From the kill until another daemon received each of its batons, ms. */
+  /** From the kill until another daemon received each of its leases, ms. */
   readonly tookMs: readonly number[];
 }
 

@@ -4,7 +4,7 @@ import {
   type Partition,
   PARTITIONS,
   partitionOf,
-} from "../../../src/channel/homes/homes.ts";
+} from "../../../src/ownership/homes.ts";
 import type { ChannelId, Seq } from "../../../src/core/ids.ts";
 import type { WeirEvent } from "../../../src/telemetry/events.ts";
 import { text } from "../model-behaviours.ts";
@@ -78,7 +78,7 @@ export class TestCluster {
     return { homes, name };
   }
 
-  /** Gives a daemon the batons of partitions, whether or not their earlier owner has noticed the loss. */
+  /** Gives a daemon the leases of partitions, whether or not their earlier owner has noticed the loss. */
   async give(name: string, partitions: readonly Partition[] = ALL_PARTITIONS): Promise<void> {
     // A member without news for a while no longer counts on its partitions: see its lease.
     for (const [other, member] of this.#members) if (other !== name) member.giveUp(partitions);
