@@ -1,6 +1,6 @@
 /**
- * The list of features, and what the daemon makes of it. A feature is a folder here and its tests in `test/features/NAME`: to take it
- * out, delete both, its line here, and the one in `declarations.ts`. No room below imports a feature, and no feature another one.
+ * The list of features, and what the daemon makes of it. A feature is a folder here and its tests in `test/features/NAME`;
+ * CONTRIBUTING says how one comes and goes. No room below imports a feature, and no feature another one.
  */
 
 import type { Logger } from "pino";
@@ -38,7 +38,7 @@ import type {
 } from "./feature.ts";
 import { approvals } from "./approvals/feature.ts";
 import { notes } from "./notes/feature.ts";
-import { pairing } from "./pairing/pairing.ts";
+import { pairing } from "./pairing/feature.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
 import { subagents } from "./subagents/feature.ts";

@@ -1,4 +1,4 @@
-// proves: src/features/pairing/pairing.ts, src/features/pairing/pairing-desk.ts, src/features/pairing/paired-people.ts, src/features/pairing/pairing-code.ts, src/features/pairing/pairing-store.ts, src/features/pairing/command.ts, migrations/baseline/20_pairing.sql
+// proves: src/features/pairing/feature.ts, src/features/pairing/pairing-desk.ts, src/features/pairing/paired-people.ts, src/features/pairing/pairing-code.ts, src/features/pairing/pairing-store.ts, src/features/pairing/command.ts, migrations/baseline/20_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
