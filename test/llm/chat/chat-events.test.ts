@@ -67,11 +67,13 @@ test("a long event that comes in small pieces is searched once", async () => {
   const text = "x".repeat(4_000_000);
   const bytes = Buffer.from(`data: {"a":"${text}"}\n\n`);
   // Over and over, this would be a hundred gigabytes.
-  const pieces = Array.from({ length: Math.ceil(bytes.length / 64) }, (_, index) =>
-    bytes.subarray(index * 64, index * 64 + 64),
-  );
+  const pieces = (function* cut(): Generator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += 64) yield bytes.subarray(at, at + 64);
+  })();
   const ms = await cpuMsOf(async () => {
-    assert.deepEqual(await eventsOf(...pieces), [{ a: text }]);
+    assert.deepEqual(await Array.fromAsync(chatEvents(new Response(ReadableStream.from(pieces)))), [
+      { a: text },
+    ]);
   });
   assert.ok(ms < 10_000, `${ms} ms`);
 });

@@ -253,5 +253,5 @@ test("a removed line deletes the context records of the threads that were shown 
   await remove(yard.id, "other");
   assert.equal(await kept(), 2);
   await remove(yard.id, "secret");
-  assert.deepEqual(await open.sql("select channel_id from context_records"), [{ channel_id: office.id }]);
+  assert.deepEqual(await open.sql("select channel_id from context_records"), [{ channelId: office.id }]);
 });
