@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Which proxies the environment names, as addresses with all that stands in them: a password, too. */
+/** The proxies that the environment names, as full addresses: they may contain a password. */
 export interface Proxies {
   /** For `https:` and `wss:`; null: none. */
   readonly https: string | null;

@@ -257,7 +257,10 @@ export class Database implements Queryable, AsyncDisposable {
     }
   }
 
-  /** Makes what asks for a sign of life. @param limitMs an answer that takes longer is none */
+  /**
+   * Opens a probe that checks whether the database responds.
+   * @param limitMs an answer that takes longer counts as no response
+   */
   openProbe(limitMs: number): Probe {
     return new Probe(this.#session, this.#prepare, limitMs);
   }

@@ -33,7 +33,7 @@ export interface Signer {
 
 /** A key for one purpose; it does not reveal the signing key. */
 export interface DerivedKey {
-  /** Tells the keys apart that it comes from, and nothing of them. */
+  /** Identifies the signing key from which this one is derived, without revealing it. */
   readonly keyId: string;
   readonly bytes: Buffer;
 }
