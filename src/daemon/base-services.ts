@@ -20,7 +20,7 @@ import {
   sharedMemoriesOf,
 } from "./setup.ts";
 
-/** Covers a restart of the database during the start of up to 25 s. */
+/** Number of retries: they cover a restart of the database during the start of up to 25 s. */
 const START_RETRIES = 8;
 
 /** Retries work of the start while the database is away. @throws the last error */

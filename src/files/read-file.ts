@@ -68,7 +68,7 @@ export function openToRead(path: string): number {
   }
 }
 
-/** @throws UnreadableFileError if it is none */
+/** @throws UnreadableFileError if it is not a regular file */
 export function assertRegular(
   found: Pick<Stats, "isFile" | "isDirectory" | "isFIFO" | "isSocket">,
   path: string,

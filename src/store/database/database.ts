@@ -241,7 +241,7 @@ export class Database implements Queryable, AsyncDisposable {
       clients.push(client);
       return client;
     };
-    // An address that is none is thrown before there is a client.
+    // An invalid address throws before there is a client.
     try {
       const [client, other] = [add(), add()];
       let version = "";
@@ -266,7 +266,7 @@ export class Database implements Queryable, AsyncDisposable {
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    // An address that is none is thrown before there is a promise.
+    // An invalid address throws before there is a promise.
     try {
       for (;;) {
         const client = await this.#pool.connect();

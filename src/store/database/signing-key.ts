@@ -52,7 +52,7 @@ export const NO_SIGNER: Signer = {
   derive: async () => Promise.reject(noKey()),
 };
 
-/** There is none: that is not one that cannot be read. */
+/** There is no key. A key that exists but cannot be read is another error. */
 export class NoKeyError extends OperatorError {}
 
 function noKey(): NoKeyError {
