@@ -119,7 +119,7 @@ export class Agents implements AsyncDisposable {
     for (const { serverTools } of this.#byId.values()) serverTools?.start();
   }
 
-  /** Nobody uses these any more, and others are in their place: ends the MCP servers that these do not have. */
+  /** `next` has replaced this set, and nobody uses this one any more: ends the MCP servers that `next` does not use. */
   async makeWay(next: Agents): Promise<void> {
     await Promise.all(
       Array.from(this.#byId.values(), async ({ agent, serverTools }) => {
@@ -156,8 +156,8 @@ export class Agents implements AsyncDisposable {
   }
 
   /**
-   * Who answers a channel that the log knows. A channel follows its binding with its next message; one whose agent has another id by
-   * now does so at once.
+   * Who answers a channel that the log knows. A channel changes its agent with its next message. If the configuration
+   * no longer has the channel's agent, the binding's agent answers at once.
    */
   bound(
     { agent: id, model }: { readonly agent: AgentId; readonly model: { readonly name: string } | null },
@@ -232,7 +232,7 @@ function memberOf({ id, name, aliases, mentionRoles }: AgentConfig, agent: Agent
   return { agent, name, names: [...new Set([id, name, ...aliases])], roles: mentionRoles };
 }
 
-/** An agent with others beside it, and what it was made of. */
+/** An agent with its guests, and the agents that it was combined from: the same ones give the same object again. */
 interface Together {
   readonly staff: StaffedAgent;
   readonly of: readonly StaffedAgent[];

@@ -16,8 +16,8 @@ const FORCED_EXIT_MS = MAX_DRAIN_MS + 30_000;
 /** How long a process that is done waits for readers of its output. */
 const STALLED_READER_MS = 2000;
 /**
- * npm passes a signal on to a child that has it already, from the terminal (Ctrl-C) or from who stops a whole group of
- * processes (systemd, `timeout`): one request to stop, two signals.
+ * One request to stop can arrive as two signals: the process gets it from the terminal (Ctrl-C) or from what stops a
+ * whole group of processes (systemd, `timeout`), and again from npm. Signals within this time count as one, ms.
  */
 const SAME_SIGNAL_MS = 150;
 
@@ -49,7 +49,10 @@ function drain(): void {
 }
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
-/** A terminal that closes hangs up, often more than once: its processes drain, so that they leave no Postgres behind. */
+/**
+ * A closing terminal sends SIGHUP, often more than once. The process then finishes its work as at the first SIGTERM, so
+ * that no Postgres is left running.
+ */
 let hangUp = drain;
 process.on("SIGHUP", () => hangUp());
 // The process manager died: the one that comes after it starts a daemon of its own, which this one must make way for.

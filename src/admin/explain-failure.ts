@@ -84,7 +84,7 @@ export function explainFailure(reason: string, log: string | undefined): string 
   return `No answer: ${firstWords(what, MOST).replace(/(?<![.\s])[.\s]+$/, "")}.${todo}${place}`;
 }
 
-/** A reason in a few words; a kind of error, which is no reason, stays as it is. */
+/** A known failure reason in words. Any other text, such as a kind of error, is returned unchanged. */
 export function describeReason(reason: string): string {
   const [what = reason] = Object.hasOwn(REASONS, reason) ? (KINDS[reason] ?? []) : [];
   return what;

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
 
-/** Shorter secrets are in too many words by chance. */
+/** Least length of a secret that is masked, in UTF-16 units: a shorter one is in too many words by chance. */
 const MIN_LENGTH = 6;
 const MASK = "•••";
 

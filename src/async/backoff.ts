@@ -43,7 +43,7 @@ export class BackoffTimer {
     this.#failures += 1;
   }
 
-  /** The same after a wait of the caller's, which makes no other one longer. */
+  /** Like `schedule`, but after `waitMs`. It does not count as a failure, so later waits do not grow. */
   after(waitMs: number, work: () => void): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;

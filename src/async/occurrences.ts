@@ -14,7 +14,10 @@ export interface Recurrence {
 /** Least interval of a recurrence: each occurrence costs an answer. */
 const LEAST_MINUTES = 5;
 const MINUTE_MS = 60_000;
-/** Consecutive occurrences that are checked for a too short interval: more than a day has of five minutes. */
+/**
+ * Number of consecutive occurrences checked for a too short interval. A schedule of every five minutes has 288 a day,
+ * so more than a day is checked.
+ */
 const LOOKED_AT = 300;
 
 const FORM = 'five fields (minute, hour, day of the month, month, day of the week), such as "0 9 * * 1-5"';

@@ -49,7 +49,7 @@ export interface SharedParts {
   readonly isShared?: (agent: AgentConfig) => boolean;
   /** Limit for each look-up of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
   readonly lookUpWithinMs?: number | undefined;
-  /** First delay before a turn during which processes have ended is begun again, ms; default: a second. */
+  /** First delay before a turn is retried if earlier processes ended while running it, ms; default: a second. */
   readonly restFromMs?: number;
   /** Takes the operator's secrets out of a text; default: there are none. */
   readonly masked?: (text: string) => string;
@@ -135,7 +135,7 @@ export interface TurnSite extends ActorParts {
 export interface FolderTexts {
   /**
    * Names of those texts of an agent's folder that are active in a channel.
-   * @param guest the agent, if the channel is another one's
+   * @param guest the id of `agent`, if the channel belongs to another agent
    */
   readonly activeTexts: (
     channel: ChannelId,

@@ -14,7 +14,7 @@ import type { Waker } from "./waker.ts";
 
 /** Channels loaded concurrently: a locked row blocks no other channel. */
 const RESUMED_AT_ONCE = 8;
-/** Covers a restart of the database of up to 25 s. */
+/** Number of retries: they cover a restart of the database of up to 25 s. */
 const RETRIES = 8;
 
 export interface TakeUpsParts {

@@ -242,7 +242,7 @@ async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: A
   await using _ = await takeFolder(database.dataDir, log, waitUntil);
 }
 
-/** @returns false: it makes way for another Weir, and the person has not left */
+/** @returns false: this daemon ends so that another Weir can take over, and the chat is to go on with that one */
 async function until(
   io: Io,
   ending: AbortSignal,

@@ -196,7 +196,10 @@ export class ChannelCompactor {
     this.#asked.landed({ kind: "committed", job: { ...last.job, fromSeq }, summary: last.summary, ms });
   }
 
-  /** While the circuit is open, the back-off restarts: otherwise the next check would wait for the next message. */
+  /**
+   * The back-off is over: checks again. While the circuit is open, starts another back-off instead, since nothing else
+   * would check before the next message.
+   */
   #rested(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#isCircuitOpen) this.#backOff();

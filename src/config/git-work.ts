@@ -26,7 +26,7 @@ const MARKS: readonly (readonly [mark: string, what: string])[] = [
   ["CHERRY_PICK_HEAD", "a cherry-pick"],
   ["REVERT_HEAD", "a revert"],
 ];
-/** Git holds the lock for the time of one command; a killed git leaves it. */
+/** Age of Git's lock, ms, from which on it counts as left by a killed git: a running command holds it for less. */
 const LOCK_MS = 60_000;
 
 /** Reads the state of the repository that holds a file. Must not throw. */

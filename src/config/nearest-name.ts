@@ -1,6 +1,6 @@
 import leven from "leven";
 
-/** Twice the length of the longest name. */
+/** Longest name that is compared, in characters: twice the length of the longest known name. */
 const LONGEST = 60;
 
 /** The known name closest to a misspelt one; null: none is close. */

@@ -77,7 +77,10 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
   },
 };
 
-/** Parses headers in the format of OpenTelemetry's variables, with percent encoding; null: another format. Pure. */
+/**
+ * Parses headers in the format of OpenTelemetry's variables, with percent encoding; null: the text does not have it.
+ * Pure.
+ */
 export function headersFrom(text: string): Readonly<Record<string, string>> | null {
   try {
     const read = text.split(",").map((pair) => {

@@ -5,7 +5,10 @@ import { configProblem, type ConfigProblem } from "./config-error.ts";
 /** A value, or the problem with it. */
 export type Outcome<Value> = { readonly value: Value } | { readonly problem: ConfigProblem };
 
-/** Far above any configuration; without a bound, a wrong `--config` could exhaust the memory. */
+/**
+ * Size of the largest file that is read, in bytes. It is far above any configuration's; without a bound, a wrong
+ * `--config` could exhaust the memory.
+ */
 const MAX_FILE_BYTES = 1_048_576;
 
 /**

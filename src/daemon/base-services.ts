@@ -20,7 +20,7 @@ import {
   sharedMemoriesOf,
 } from "./setup.ts";
 
-/** Covers a restart of the database during the start of up to 25 s. */
+/** Number of retries: they cover a restart of the database during the start of up to 25 s. */
 const START_RETRIES = 8;
 
 /** Retries work of the start while the database is away. @throws the last error */
@@ -36,7 +36,7 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
 /** Most wishes remembered as logged. */
 const MOST_TOLD = 10_000;
 
-/** Opens the store; logs each wish that it rejects once. */
+/** Opens the store; logs each wish that it does not believe one time. */
 async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {

@@ -59,7 +59,7 @@ export interface Reloaded extends Changes {
 export class Reloading {
   readonly #parts: ReloadParts;
   readonly #started: Config;
-  /** The work after a reload: actors and servers of the earlier setup end. */
+  /** Resolves when the actors and servers of the earlier setups have ended. */
   #behind: Promise<void> = Promise.resolve();
   /** The database did not answer after a reload: the next one repeats that work even without a change. */
   #isOwed = false;

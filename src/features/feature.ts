@@ -32,7 +32,7 @@ export interface Feature<Service = unknown, Kit = unknown> {
   /** Its tools for an agent. */
   readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
   readonly commands?: readonly FeatureCommand[];
-  /** Reads what waits in a database, whoever is to do it. */
+  /** Reads how much of its work waits in the database, whichever daemon will do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
   /** See `FolderTexts`. Default: none. */
   readonly activeTexts?: (

@@ -48,8 +48,8 @@ export function readText(path: string, most: number): string {
 }
 
 /**
- * Opens a file to be read piece by piece. Looks before it opens, since opening a device does something to some, and after
- * it, since the file may be another.
+ * Opens a file to be read piece by piece. Checks the path before opening, since merely opening some devices has an
+ * effect, and the open file after it, since the path may point elsewhere by then.
  * @throws UnreadableFileError; an error of the system if there is no such file
  */
 export function openToRead(path: string): number {
@@ -68,7 +68,7 @@ export function openToRead(path: string): number {
   }
 }
 
-/** @throws UnreadableFileError if it is none */
+/** @throws UnreadableFileError if it is not a regular file */
 export function assertRegular(
   found: Pick<Stats, "isFile" | "isDirectory" | "isFIFO" | "isSocket">,
   path: string,
@@ -84,7 +84,7 @@ function kindOf(found: Pick<Stats, "isDirectory" | "isFIFO" | "isSocket">): stri
 
 /**
  * Reads to the end, and not to the size: a file may grow, and those of /proc have none.
- * @throws UnreadableFileError if it is longer; what the file system does
+ * @throws UnreadableFileError if it is longer than `most`; errors of the file system
  */
 export function readWhole(fd: number, path: string, most: number): Buffer {
   const { size } = fstatSync(fd);

@@ -45,7 +45,7 @@ export function replaceFile(
 
 /**
  * Opens a file to be added to, and makes it where there is none. A pipe is not waited for.
- * @param isLinkMeant false: a link is none of ours to follow
+ * @param isLinkMeant whether to follow a symbolic link; false: it is refused
  * @throws an error of the system, or UnreadableFileError where it is no regular file
  */
 export function openToAppend(path: string, { isLinkMeant }: { readonly isLinkMeant: boolean }): number {

@@ -61,7 +61,7 @@ export interface Refusal {
   /** "": none. */
   readonly code: string;
   readonly type: string;
-  /** The field that it names apart from its message; "": none. */
+  /** The field that the error body names in a property of its own; "": none. */
   readonly param: string;
   readonly words: string;
 }

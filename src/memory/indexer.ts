@@ -5,8 +5,9 @@ import type { SearchStore } from "../store/search/search.ts";
 
 /** Longest lag of the index after the log, ms. */
 const INTERVAL_MS = 500;
-/** Channels, and entries of each, that one transaction indexes: a deletion waits for it. */
+/** Number of channels that one transaction indexes, at most: a deletion waits for the transaction. */
 const CHANNELS = 16;
+/** Number of entries of each channel that one transaction indexes, at most. */
 const ENTRIES = 200;
 /** Entries of one channel that one round indexes again: about a fifth of a second. */
 const RENEWED = 500;

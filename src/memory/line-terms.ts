@@ -13,7 +13,10 @@ const ANYWHERE: Seq = 0;
 
 export type Source = Extract<Entry, { kind: "user" | "assistant" }>;
 
-/** A person's words; a commitment may be the agent's own. */
+/**
+ * Whether an entry may be the source of a memory of this type: a person's message, or for a commitment also the agent's
+ * own answer.
+ */
 export function mayBear(entry: Entry, type: MemoryType): entry is Source {
   if (entry.deleted) return false;
   return entry.kind === "user" ? !entry.author.isBot : entry.kind === "assistant" && type === "commitment";

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Which proxies the environment names, as addresses with all that stands in them: a password, too. */
+/** The proxies that the environment names, as full addresses: they may contain a password. */
 export interface Proxies {
   /** For `https:` and `wss:`; null: none. */
   readonly https: string | null;
@@ -17,7 +17,10 @@ export const PROXY_VARIABLES = {
 } as const;
 export const EXCEPT_VARIABLES = ["no_proxy", "NO_PROXY"] as const;
 
-/** @returns the address of a proxy as a URL; null: it is none. `host:port` is taken for `http://host:port`, as by curl. */
+/**
+ * @returns the address of a proxy as a URL; null: the text is no such address. `host:port` is taken for
+ * `http://host:port`, as by curl.
+ */
 export function proxyAddress(text: string): string | null {
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;

@@ -101,7 +101,7 @@ export class ChannelHomes {
 
   /**
    * Makes a channel's home, on any daemon, read its log. Call it after the commit. Returns at once, and must not throw.
-   * @param seq the newest entry, or the one that has changed; 0: something beside the log
+   * @param seq the newest entry, or the one that has changed; 0: no entry changed, but something outside of the log did
    */
   wake(id: ChannelId, seq: Seq): void {
     const parts = this.#parts;

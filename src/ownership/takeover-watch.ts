@@ -48,7 +48,10 @@ export class TakeoverWatch {
     this.#looks.clear();
   }
 
-  /** @param seen the unfinished work at the previous look; null: no previous look */
+  /**
+   * @param seen what was unfinished at the previous look: if it is still the same at the next one, this daemon takes
+   * the channel back; null: no previous look
+   */
   #schedule(id: ChannelId, waitMs: number, seen: string | null): void {
     const look = setTimeout(() => void this.#look(id, waitMs, seen), waitMs).unref();
     this.#looks.set(id, look);

@@ -123,7 +123,10 @@ export interface PlatformCapabilities {
   readonly hasTextCommands?: true;
   /** Prefix of a command's name in typed text; default: `/`. */
   readonly commandPrefix?: string;
-  /** Texts are shown in a proportional font, and Markdown's code blocks are not: columns need one. Default: they are not. */
+  /**
+   * Ordinary text is shown in a proportional font, so aligned columns must stand in a code block. Default: all text is
+   * fixed-width.
+   */
   readonly isProportional?: true;
   /** A message shows the name of the agent that says it. Default: that name stands in the text. */
   readonly showsSpeakers?: true;

@@ -46,7 +46,10 @@ export interface PlatformRow<
   resolve(section: Section<Options>, secrets: Secrets<Options>): Own<Configured> | null;
   /** Of a platform that has its token: what else has to be set, and is not; null: nothing. Default: the token is all. */
   lacks?(section: Section<Options>, secrets: Secrets<Options>): Lacking<Options> | null;
-  /** The properties of its configuration that are no option, each with those that it is made of, behind a dot. Default: there are none. */
+  /**
+   * Properties of its configuration that are computed from several options: by property, those options, each as
+   * `.name`. Default: there are none.
+   */
   readonly madeOf?: Readonly<Record<string, readonly string[]>>;
   /** How it is connected, for `weir config check`: `by Socket Mode`. Default: there is one way. */
   describe?(config: Configured): string;

@@ -79,7 +79,7 @@ export function templatePaths(sources: PromptSources): string[] {
   return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
-/** Files by their paths, as they were read: a folder is one that cannot be. */
+/** By path, each file's content or why it could not be read; a folder counts as unreadable. */
 type FilesRead = ReadonlyMap<string, ReturnType<typeof readTextFile>>;
 
 function readFiles(sources: PromptSources): FilesRead {

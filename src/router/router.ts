@@ -328,7 +328,7 @@ export class Router implements PlatformInbox {
     return this.#parts.store.channels.wasTakenBack(channel.platform, id);
   }
 
-  /** Whether a message that is only context, for its age, would cause a turn otherwise. */
+  /** Whether a message that is kept as mere context because it is old would have caused a turn if it were new. */
   #wouldAsk(binding: Binding, message: InboundMessage, takesPart: boolean): boolean {
     const said = { ...message, isBackground: false };
     return admit(binding, said, takesPart, this.#holds, this.strangers.find).outcome === "turn";

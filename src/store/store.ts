@@ -93,7 +93,7 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-/** Signs rows, and receives those whose signature fails. */
+/** How the store signs rows, and who is told of rows whose signature fails. */
 export interface StoreOptions {
   /** Default: nothing is signed, and no signed row is believed. */
   readonly signer?: Signer;

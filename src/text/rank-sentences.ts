@@ -45,7 +45,7 @@ interface Weighed {
   readonly terms: readonly Item[];
 }
 
-/** A sentence with fewer terms and without a fact is "ok" or "thanks". */
+/** Least number of terms of a sentence without a fact: one with fewer is "ok" or "thanks". */
 const MIN_TERMS = 2;
 
 /** Worth of a fact or a decision, as a multiple of a mean term's. Measured: `npm run bench -- digest`. */
@@ -274,7 +274,7 @@ function piecesOf(sentence: string): string[] {
   return pieces.filter((piece) => piece !== "");
 }
 
-/** A shorter line, in characters, does not represent its author. */
+/** Least length of a line that represents its author, in UTF-16 units. */
 const LEAST_SAID = 12;
 
 /** Content that a digest keeps verbatim: a link, an identifier, a number, a name. */

@@ -26,7 +26,7 @@ export function parseSpan(text: string): number | null {
   return ms;
 }
 
-/** Time zones' rules are not reliable further ahead. */
+/** How far ahead a time may be, in years: time zones' rules are not reliable further ahead. */
 const MOST_YEARS = 5;
 const MOST_MS = MOST_YEARS * 366 * 86_400_000;
 

@@ -37,7 +37,7 @@ export function settingOf(agent: AgentConfig, key: string): string {
 /**
  * The variants to try, each a list for its own column: one `key=value` is one column, `key=a,b,c` is three, and lists
  * of several keys are combined. Pure. It does not check the values.
- * @throws OperatorError for a text of another form, a repeated key, or too many columns
+ * @throws OperatorError for a text that is not `key=value`, a repeated key, or too many columns
  */
 export function variantsOf(texts: readonly string[]): TriedSetting[][] {
   if (texts.length === 0) return [];

@@ -27,7 +27,7 @@ import type { ListedMemory, MemoryRecord } from "../../store/memory/memories.ts"
 
 /** Longest statement to remember, in UTF-16 units: with a date before it, it still passes the gates. */
 const MAX_LENGTH = 400;
-/** High, because a person asked for it. */
+/** Importance of a memory that a person asked for, from 0 to 1. */
 const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {

@@ -55,7 +55,7 @@ export type Unanswered =
   | { readonly kind: "queued"; readonly since: Date | null }
   | { readonly kind: "handed_over"; readonly to: string; readonly outcome: Unanswered | null };
 
-/** Usual time between a turn's end and its shown answer, at most, ms. */
+/** An answer still pending this long after its turn ended is reported as undelivered, ms. */
 const SOON_MS = 10_000;
 const SPENT = /^the budget of the (?<purse>agent|channel|person) is spent/;
 

@@ -123,7 +123,7 @@ const LONGEST_MS = 3_660 * 86_400_000;
 
 /**
  * `7d`, `12h`, or a day, `2026-11-01`, which begins in UTC. Pure.
- * @returns null: another form
+ * @returns null: the text has none of these forms, or the time is not a possible one
  */
 export function parseSince(text: string, now: Date): Date | null {
   const said = text.trim();

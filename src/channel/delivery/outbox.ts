@@ -17,7 +17,8 @@ import { displayName } from "../../text/text.ts";
 
 /**
  * Repeats a call until it is done.
- * @returns `failed`: the platform refuses it for good; `left`: it is the next owner's
+ * @returns `failed`: the platform refuses it for good; `left`: this daemon is closing, has lost the channel, or no
+ * longer serves its platform: the channel's next owner repeats the call
  */
 export type Insist = <Result>(
   ask: () => Promise<Result>,
@@ -243,7 +244,8 @@ export class Outbox {
 
   /**
    * Repeats a call to the platform until it is done.
-   * @returns `failed`: the platform refuses it for good; `left`: it is the next owner's
+   * @returns `failed`: the platform refuses it for good; `left`: this daemon is closing, has lost the channel, or no
+   * longer serves its platform: the channel's next owner repeats the call
    */
   async #insist<Result>(
     ask: () => Promise<Result>,

@@ -12,7 +12,7 @@ import { formatNumber } from "../../text/format.ts";
 const TOO_LITTLE = 200_000_000;
 const LITTLE = 1_000_000_000;
 
-/** Signs in an error of the database, or in its server's log, and the remedies. */
+/** Patterns found in a database error or in its server's log, each with its remedy. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /no space left|disk of the database is full/i,

@@ -33,7 +33,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
 
 /**
  * To be called after a loop that a shutdown ends early.
- * @throws OperatorError if a shutdown did, unless the reader of the output has closed it
+ * @throws OperatorError if a shutdown ended the loop; not if the reader of the output (`| head`) just stopped reading
  */
 export function assertWhole({ shutdown }: Pick<Io, "shutdown">, rest = "the output is not complete"): void {
   if (shutdown.aborted && shutdown.reason !== SEEN_ENOUGH) throw new OperatorError(`Interrupted: ${rest}.`);

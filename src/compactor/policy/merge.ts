@@ -115,7 +115,10 @@ function mergeOfAll({ history }: SummariesState): JobPlan[] {
   return plan === null ? [] : [plan];
 }
 
-/** Whether one more leaf has a place and room once this merge and the leafs written ahead are live, at their longest. */
+/**
+ * Whether one more leaf would fit, in number and in tokens, after this merge and all leafs written ahead are in place,
+ * each at its longest.
+ */
 function leavesRoom({ history, summaryCap, summaryRoom }: SummariesState, plan: JobPlan): boolean {
   const live = history.summaries.filter(isWritten);
   const isMerged = ({ fromSeq, toSeq }: Summary): boolean => fromSeq >= plan.fromSeq && toSeq <= plan.toSeq;

@@ -133,7 +133,9 @@ function hasWritten(history: History): boolean {
   return writtenTo(history) > history.coveredTo;
 }
 
-/** @param lead estimated tokens that are still to come */
+/**
+ * @param lead estimated tokens added to the present size, to ask whether the tier is due soon; 0: whether it is due now
+ */
 function isBackgroundDue(state: CompactionState, lead = 0): boolean {
   const { history, rules, tokensOf } = state;
   const { entries } = history;
@@ -324,7 +326,10 @@ function whyNoCut(state: CompactionState): string {
     : "there is nothing before the newest messages, which are kept";
 }
 
-/** Plans a merge written ahead: it lands with the next leafs, and so does not break the prefix by itself. */
+/**
+ * Plans a merge. With writing ahead it is put in place only together with the next leafs, so that the beginning of the
+ * prompt does not change for the merge alone.
+ */
 function merge(state: CompactionState): Decision {
   const { history, rules } = state;
   if (hasMerge(history)) return IDLE;

@@ -14,7 +14,7 @@ import { FEATURE_CHECKS } from "../../features/declarations.ts";
 import type { FileConfig } from "../schema/file.ts";
 import { valueAt, type KeyPath } from "../value-tree.ts";
 
-/** Below this, a system prompt and one message do not fit. Tokens. */
+/** Least usable window, in tokens: in a smaller one, a system prompt and one message do not fit. */
 const MIN_USABLE_WINDOW = 1024;
 
 /** Problems between keys: the order of the thresholds, the room in the window, the ids. */

@@ -45,7 +45,7 @@ const LIMITS: ServerOptions = {
   keepAliveTimeout: HEADERS_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
 };
-/** Further clients are disconnected. */
+/** Most concurrent connections; further clients are disconnected. */
 const MAX_CONNECTIONS = 1024;
 /** Addresses that only this machine reaches. */
 const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;

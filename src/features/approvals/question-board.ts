@@ -9,8 +9,8 @@ import { isShownWhole, questionActions, type QuestionStyle, questionText } from 
 type BoardParts = Pick<ActorParts, "owner" | "address" | "platform" | "agent" | "guests" | "masked">;
 
 /**
- * Shows a channel's approvals on its platform, each in one message: the question, later its outcome. The row records the message:
- * before the post that it may exist, after it the id. So it is posted once, even if a daemon ends in between.
+ * Shows a channel's approvals on its platform, each in one message: the question, later its outcome. Before posting,
+ * the row notes that the message may exist; after posting, its id. So a crash in between does not post it twice.
  */
 export class QuestionBoard implements ChannelBoard {
   readonly #store: ApprovalStore;

@@ -72,7 +72,7 @@ const AT =
 
 /**
  * `in 20m TEXT`, `18:30 TEXT`, `2026-12-01 09:00 TEXT`, `cron "0 9 * * 1-5" TEXT`. Pure.
- * @returns null: another form
+ * @returns null: the text has none of these forms
  */
 export function parseRemind(argument: string): ReminderRequest | null {
   const said = argument.trim();

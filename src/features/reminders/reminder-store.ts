@@ -15,7 +15,7 @@ export interface Reminder extends Omit<ReminderPlan, "at"> {
   readonly due: Date;
   /** Null: the configuration, or the agent of itself. */
   readonly asker: { readonly id: string; readonly name: string } | null;
-  /** The name of a schedule of the configuration; null: it is none. */
+  /** The name of a schedule of the configuration; null: a person or an agent has set the reminder. */
   readonly schedule: string | null;
 }
 

@@ -25,9 +25,11 @@ export interface SubagentHost extends WorkSite {
 
 /** Most open subagents of a channel: a model may ask for many. */
 const MOST_OPEN = 32;
-/** Starts without a further step after which a subagent counts as failed. */
+/**
+ * A subagent that has been started this often in a row without completing a step fails instead of being started again.
+ */
 const MOST_BEGUN = 3;
-/** Covers an outage of the database of 25 s; a longer one also fails the turn. */
+/** Number of retries: they cover an outage of the database of 25 s; a longer one also fails the turn. */
 const TELL_RETRIES = 8;
 const BACKOFF = { fromMs: 500, toMs: 30_000 };
 

@@ -2,7 +2,10 @@ import type { CacheLife, CacheRule } from "./rules.ts";
 
 /** Number of newest waits between a conversation's requests that count. */
 const COUNTED_WAITS = 20;
-/** Weight of all waits besides those after a wait like the last one, which may be few. */
+/**
+ * Only waits that followed one like the last wait predict the next. As they may be few, the hit rate of all waits
+ * counts like this many more of them.
+ */
 const WEIGHT_OF_ALL = 2;
 
 /**

@@ -142,7 +142,10 @@ function endOfLoop(messages: readonly ModelMessage[], current: TextEnd): TextEnd
   return { message: current.message + 1 + last, length: result.text.length };
 }
 
-/** Whether a search back from the later end finds the earlier one. */
+/**
+ * Whether the ends are few enough parts apart for Anthropic's cache lookup back from the later one to reach the
+ * earlier.
+ */
 function isNear(
   messages: readonly ModelMessage[],
   before: TextEnd | undefined,

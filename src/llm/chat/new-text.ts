@@ -52,7 +52,10 @@ export class NewText {
     return this.#add(added);
   }
 
-  /** A snapshot's text beyond the pieces; if it is another text (without the thoughts, trimmed), the pieces count. */
+  /**
+   * Returns what a snapshot adds to the pieces. One that does not begin with them (since it lacks the thoughts, or is
+   * trimmed) is ignored, unless the pieces are still blank.
+   */
   #rest(snapshot: string): AddedText {
     this.#repeated = "";
     if (snapshot.startsWith(this.#all)) return this.#add(snapshot.slice(this.#all.length));

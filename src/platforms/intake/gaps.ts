@@ -142,7 +142,7 @@ export class Gaps {
     } while (this.#catchUps.size + this.#catchUps.pending + this.#urgent.size + this.#urgent.pending > 0);
   }
 
-  /** Gaps that are cleared from the queues are fetched after the next start. */
+  /** Clears the queues. The cleared gaps stay recorded, and are fetched after the next start. */
   close(): void {
     this.#catchUps.clear();
     this.#urgent.clear();

@@ -128,7 +128,7 @@ function firstDifference(head: BackupHead, tables: readonly BackupTable[]): stri
   return `a table ${here.name} where ${there?.name ?? "none"} is expected`;
 }
 
-/** What its triggers would do to a row was done when it was written first. */
+/** Fills a table with its triggers off: their effects are in the backup already. */
 async function fill(client: CopyClient, table: BackupTable, reader: BackupReader): Promise<void> {
   const { name, numbered } = table;
   const run = async (text: string, values: readonly unknown[] = []): Promise<unknown> =>

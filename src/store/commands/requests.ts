@@ -39,7 +39,7 @@ export interface AskedDaemon {
   readonly host: string | null;
 }
 
-/** The same of a daemon itself: whichever takes it does it. */
+/** A request to a daemon as a whole and not about a channel; whichever matching daemon takes it does it. */
 export interface DaemonRequest extends Pick<ChannelRequest, "id" | "ageMs"> {
   readonly work: { readonly kind: DaemonWork };
   readonly channel: null;

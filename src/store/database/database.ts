@@ -241,7 +241,7 @@ export class Database implements Queryable, AsyncDisposable {
       clients.push(client);
       return client;
     };
-    // An address that is none is thrown before there is a client.
+    // An invalid address throws before there is a client.
     try {
       const [client, other] = [add(), add()];
       let version = "";
@@ -257,13 +257,16 @@ export class Database implements Queryable, AsyncDisposable {
     }
   }
 
-  /** Makes what asks for a sign of life. @param limitMs an answer that takes longer is none */
+  /**
+   * Opens a probe that checks whether the database responds.
+   * @param limitMs an answer that takes longer counts as no response
+   */
   openProbe(limitMs: number): Probe {
     return new Probe(this.#session, this.#prepare, limitMs);
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    // An address that is none is thrown before there is a promise.
+    // An invalid address throws before there is a promise.
     try {
       for (;;) {
         const client = await this.#pool.connect();

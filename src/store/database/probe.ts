@@ -17,7 +17,7 @@ export class Probe implements AsyncDisposable {
   readonly #limitMs: number;
   #client: pg.Client | null = null;
 
-  /** @param limitMs a connection, or an answer, that takes longer is none */
+  /** @param limitMs a connection, or an answer, that takes longer counts as no response */
   constructor(session: pg.ClientConfig, prepare: PrepareSession, limitMs: number) {
     this.#prepare = prepare;
     this.#session = { ...session, connectionTimeoutMillis: limitMs };

@@ -46,7 +46,10 @@ export class ServerClient extends pg.Client {
     });
   }
 
-  /** Calls back once: `pg` reports some failures of a login as an event of the client alone, and throws for a port that is none. */
+  /**
+   * Calls back once: `pg` reports some failures of a login as an event of the client alone, and throws for an invalid
+   * port.
+   */
   #connect(connected: Connected): void {
     let isTold = false;
     const tell = (failure: Error | null): void => {
@@ -85,9 +88,9 @@ function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientC
 }
 
 /**
- * The settings of a database's address. As with libpq, the environment says what the address leaves open: `pg` itself reads PGHOST,
- * PGPORT, PGUSER, PGPASSWORD and PGDATABASE there.
- * @throws Error if it is none, or what it says of encryption cannot be used
+ * The settings of a database's address. As with libpq, the environment says what the address leaves open: `pg` itself
+ * reads PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE there.
+ * @throws Error if the address is invalid, or what it says of encryption cannot be used
  */
 export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientConfig {
   const at = address.indexOf("?");

@@ -33,7 +33,7 @@ export interface Signer {
 
 /** A key for one purpose; it does not reveal the signing key. */
 export interface DerivedKey {
-  /** Tells the keys apart that it comes from, and nothing of them. */
+  /** Identifies the signing key from which this one is derived, without revealing it. */
   readonly keyId: string;
   readonly bytes: Buffer;
 }
@@ -52,7 +52,7 @@ export const NO_SIGNER: Signer = {
   derive: async () => Promise.reject(noKey()),
 };
 
-/** There is none: that is not one that cannot be read. */
+/** There is no key. A key that exists but cannot be read is another error. */
 export class NoKeyError extends OperatorError {}
 
 function noKey(): NoKeyError {

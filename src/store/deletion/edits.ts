@@ -87,7 +87,7 @@ export async function editMessage(
     : { outcome: "replaced", seq };
 }
 
-/** Notes that nobody knows who could read the channel when the newest edit of an entry was made. */
+/** Marks the newest edit of an entry as late: who could read the channel when it was made is unknown. */
 async function noteLate(tx: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
   await tx.query(
     {

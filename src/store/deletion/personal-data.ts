@@ -104,7 +104,7 @@ export class PersonalDataStore {
     return { entry: loggedEntry(draft, row.entrySeq), memory: known, proofs: row.proofs };
   }
 
-  /** A message as it reads now, where it is the proof of a memory; undefined: it is none. */
+  /** A message as it reads now, if it is a source of a memory; undefined: it is not. */
   async bearing(
     channel: ChannelId,
     messageId: string,

@@ -131,7 +131,10 @@ export class ChannelTerms {
     this.#keys = keys;
   }
 
-  /** Those of these terms that no person's message in from..to has, or near by: whole pages are read, the newest first. */
+  /**
+   * The terms that no person's message has in the pages that contain from..to (whole pages, so some neighbours count
+   * too); the newest page is read first.
+   */
   async without(terms: ReadonlySet<string>, from: Seq, to: Seq): Promise<ReadonlySet<string>> {
     let missing = terms;
     const first = Math.floor(from / PAGE);

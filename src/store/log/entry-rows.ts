@@ -59,7 +59,10 @@ interface RawEntry {
  */
 const READ = readWhere({ revision: "r.noted_seq is null", noteText: "note.text", isTelling: "false" });
 const CURRENT = { revision: "true", noteText: "entry_text(note.channel_id, note.seq, note.text)" };
-/** The text that an entry has now, whoever has read an earlier one; so does each notice of an edit of it. */
+/**
+ * Reads entries with their current texts, even if a model has read an earlier version. Notices of an edit show the
+ * current text too.
+ */
 const READ_CURRENT = readWhere({ ...CURRENT, isTelling: "false" });
 /** … and of calls and results that stand in the view and tell an earlier one, nothing: covered ones have lost it. */
 const READ_WITHOUT_OUTDATED = readWhere({

@@ -21,7 +21,7 @@ export interface LineColumns {
    */
   readonly wordsFrom: Uint32Array;
   readonly wordsTo: Uint32Array;
-  /** How many lexemes it has; of a long line at least so many. */
+  /** Number of lexemes of each line; of a long line only a lower bound. */
   readonly lengths: Float64Array;
 }
 

@@ -30,7 +30,7 @@ export interface VectorProgress {
   readonly memoriesTo: number;
 }
 
-/** Texts of a channel without vectors, and how far they reach, from which on. */
+/** The next texts to embed, with the progress before (`from`) and after them (`to`). */
 export interface TextBatch {
   readonly from: VectorProgress;
   readonly to: VectorProgress;
@@ -198,10 +198,10 @@ export class VectorStore {
   }
 
   /**
-   * Puts memories of a channel that have vectors behind older ones that say the same in other words. One at a time: what is said in
-   * the channel waits for none of the look-ups.
+   * Marks each of these memories as the same as an older one with the same meaning, where there is one. One statement
+   * each, so that messages of the channel do not wait for all of them.
    * @param share of the bits in which they may differ
-   * @returns which
+   * @returns those that were marked
    */
   async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
     const folded: MemoryId[] = [];

@@ -84,7 +84,7 @@ export class AnswerProvenanceStore {
     return rows.map((row) => row.authorId);
   }
 
-  /** The agent that has said a message of ours; null: the channel's own, or it is none of ours. */
+  /** The agent that wrote a message of this bot; null: the channel's own agent, or it is not a message of this bot. */
   async agentOf({ platform, name }: ChannelAddress, messageId: string): Promise<AgentId | null> {
     const [row] = await this.#db.query<{ agent: AgentId | null }>(
       {

@@ -63,7 +63,7 @@ export interface ContextRecord {
 
 /** A section without its text. */
 export type RecordedSection = Omit<Section, "text"> & {
-  /** Of the text that was shown of it, in hexadecimal; null: it is messages or tools, not a text. */
+  /** SHA-256 of the shown text in hexadecimal; null: the section is messages or tools, and no text. */
   readonly sha256: string | null;
 };
 

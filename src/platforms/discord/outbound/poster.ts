@@ -166,7 +166,10 @@ export class Poster {
     return there.id;
   }
 
-  /** Deletes a message without its card, which says too little: the sender then uses words. */
+  /**
+   * If Discord dropped the card of a posted message, deletes the message and throws, so that the sender sends plain
+   * text instead.
+   */
   async #keepIfDrawn(channel: ChannelAddress, there: z.infer<typeof posted>): Promise<void> {
     try {
       assertDrawn(there);

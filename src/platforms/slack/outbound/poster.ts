@@ -232,7 +232,10 @@ export class Poster {
     }
   }
 
-  /** True also if another post of that channel is under way or uncertain: it may be this one. */
+  /**
+   * Whether the found message may belong to another post: it is known as that post's, or the id of another post to the
+   * same channel is not known yet.
+   */
   #mayBeAnothers(id: string, { channel, idempotencyKey }: OutboundMessage): boolean {
     return [...this.#posts.entries()].some(
       ([key, post]) =>

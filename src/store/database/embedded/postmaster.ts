@@ -16,7 +16,9 @@ export type Postmaster =
       readonly socketFolder: string;
     };
 
-/** Say nothing of the file: the process, or the machine, may open no more of them just now. */
+/**
+ * Error codes that do not tell whether the file exists: the process or the machine cannot open any more files just now.
+ */
 const NOT_NOW = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 /** For a file that may be missing. @throws if it may be there all the same */

@@ -33,7 +33,7 @@ const STOP_TIMEOUTS_MS = { fast: 15_000, immediate: 5_000 } as const;
 /** pg_ctl itself looks ten times a second only. */
 const POLL_MS = 5;
 const LOG_MAX_BYTES = 10_000_000;
-/** A link is none of ours, and a pipe would be waited for. */
+/** Flags for opening the server's log: a symbolic link is refused, and a pipe is not waited for. */
 const APPEND =
   constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** SQLSTATE lock_file_exists: postmaster.pid, or the shared memory of a dead server's last backend. */

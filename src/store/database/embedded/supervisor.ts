@@ -40,10 +40,10 @@ export interface SupervisedServer {
 const DISK_FULL = /No space left on device|ENOSPC|Disk quota exceeded/;
 
 /**
- * The wait before a start. A full disk heals when somebody makes room, and the process that ends over it would not start
- * either: it is waited for without an end. Pure.
+ * The wait before a start. With a full disk there is no limit of attempts: giving up would end the process, and its
+ * successor could not start either until somebody makes room. Pure.
  * @param failed starts in a row that have failed
- * @param why what the last one failed by
+ * @param why the error of the last failed start
  * @returns ms; null: it is given up
  */
 export function waitBeforeStart(failed: number, why: string, timing: SupervisionTiming): number | null {

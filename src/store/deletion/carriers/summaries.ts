@@ -33,8 +33,10 @@ const AFFECTED = `s.id, s.from_seq, s.to_seq, s.level, s.tokens, s.live, s.text,
   coalesce(s.saw_from, s.from_seq) as saw, ${IS_EXPIRED} as is_expired`;
 
 /**
- * The summaries that may hold words of these entries. The shortest come first, so that a merged one is made of changed ones.
- * @param after all that cannot be written again after this entry: it is unknown which of their calls repeated it
+ * The summaries that may hold words of these entries. The shortest come first, so that a merged one is made of changed
+ * ones.
+ * @param after summaries that end at or after this entry and cannot be written again are returned too, since it is
+ * unknown which of their calls repeated it
  */
 async function readAffected(
   tx: Queryable,
