@@ -12,6 +12,8 @@ import { gateRows } from "../support/row-gate.ts";
 
 /** More than one page. */
 const MEMORIES = 600;
+/** Memories of an import that is interrupted after the first ones. */
+const SOME = 100;
 const MAIN = path.join(import.meta.dirname, "..", "..", "src", "main.ts");
 
 const { home, open } = await openHomeWithStore();
@@ -154,9 +156,9 @@ test("an import that is interrupted says how far it came, and run again adds the
   assert.deepEqual(whole.out, [`${MEMORIES} memories written to out.jsonl. No deletion reaches this file.`]);
   const lines = (await readFile(path.join(home.folder, "out.jsonl"), "utf8")).trim().split("\n");
   assert.equal(lines.length, MEMORIES);
-  await writeFile(path.join(home.folder, "some.jsonl"), `${lines.slice(0, 3).join("\n")}\n`);
+  await writeFile(path.join(home.folder, "some.jsonl"), `${lines.slice(0, SOME).join("\n")}\n`);
   await open.db.script("delete from memory_sources; delete from memories");
-  for (const [index, stop] of (["a signal", "the end of the database"] as const).entries()) {
+  const importUntil = async (stop: "a signal" | "the end of the database"): Promise<TestProcess> => {
     await using gate = await gateRows(open, "insert on memories", "true");
     const started = home.start("memories", "import", "some.jsonl");
     await gate.reached();
@@ -165,15 +167,21 @@ test("an import that is interrupted says how far it came, and run again adds the
       await gate.open();
     } else await gate.cut();
     assert.equal((await started.finish()).code, 1);
-    // The first of them was added before the signal was heeded, and is known then.
-    const why = stop === "a signal" ? "Interrupted" : "The database is not available";
-    assertPlain(
-      started,
-      new RegExp(
-        `^${why}.*: the lines before 2 are done, ${1 - index} memor(?:y|ies) added\\. Run this again`,
-      ),
-    );
-  }
+    return started;
+  };
+  const interrupted = await importUntil("a signal");
+  const said = /^Interrupted.*: the lines before (\d+) are done, (\d+) memor(?:y|ies) added\. Run this again/;
+  assertPlain(interrupted, said);
+  // The first of them was added before the signal was heeded.
+  const [, before, added] = said.exec(interrupted.err.join("\n")) ?? [];
+  const known = Number(added);
+  assert.ok(known >= 1 && known < SOME && Number(before) === known + 1, `${before}, ${added}`);
+  assertPlain(
+    await importUntil("the end of the database"),
+    new RegExp(
+      `^The database is not available.*: the lines before ${known + 1} are done, 0 memories added\\. Run this again`,
+    ),
+  );
   const again = await home.run("memories", "import", "some.jsonl");
-  assert.deepEqual([again.code, again.out], [0, ["2 memories added. 1 known already."]]);
+  assert.deepEqual([again.code, again.out], [0, [`${SOME - known} memories added. ${known} known already.`]]);
 });

@@ -5,8 +5,9 @@ import { outbound } from "../contract.ts";
 import { botTexts, openSlackScene } from "./slack-harness.ts";
 
 /** A post that is made so long after it was given up. */
-const LATE = { method: "chat.postMessage", fault: "slow_before", delayMs: 600 } as const;
-const TIMING = { postMs: 150, lookAgainMs: [1000, 3000] };
+const LATE = { method: "chat.postMessage", fault: "slow_before", delayMs: 1500 } as const;
+/** A post in time may take a busy machine a while. */
+const TIMING = { postMs: 800, lookAgainMs: [2000, 5000] };
 
 test("a post that is made long after it was given up is taken back: the answer stands there once", async () => {
   await using scene = await openSlackScene({ timing: TIMING });
