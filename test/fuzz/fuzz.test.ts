@@ -61,8 +61,9 @@ suite("a random schedule", () => {
   test("that something decides which no simulation knows of is not the same", async () => {
     const planted = "a decision by the machine's clock";
     const few = placesOf(1).slice(0, 50);
-    const [one, other] = await Promise.all([run(1, planted, few), run(1, planted, few)]);
-    assert.notEqual(one.simulation?.trace, other.simulation?.trace);
+    // Two may decide alike by chance; that all do is less likely than one in thousands.
+    const outcomes = await Promise.all(Array.from({ length: 8 }, async () => run(1, planted, few)));
+    assert.ok(new Set(outcomes.map(({ simulation }) => simulation?.trace)).size > 1);
   });
 
   test("in real time breaks no invariant", async () => {
