@@ -119,7 +119,7 @@ export class Agents implements AsyncDisposable {
     for (const { serverTools } of this.#byId.values()) serverTools?.start();
   }
 
-  /** `next` has replaced this set, and nobody uses this one any more: ends the MCP servers that `next` does not use. */
+  /** Ends the MCP servers that `next`, which has replaced this set, does not use. Call it when no turn uses this set. */
   async makeWay(next: Agents): Promise<void> {
     await Promise.all(
       Array.from(this.#byId.values(), async ({ agent, serverTools }) => {

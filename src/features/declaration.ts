@@ -11,25 +11,25 @@ export interface OptionOrigin {
     keys: readonly KeyPath[],
     fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
   ): ConfigProblem;
-  /** The built-in tool that somebody meant by a name; null: there is a tool of this name, or none comes near. */
+  /** The built-in tool with the nearest name; null: a tool has this name, or none has one like it. */
   toolMeantBy(name: string): string | null;
 }
 
 /** What the rooms below the features need to know of one. It imports nothing above `config/schema/values.ts`. */
 export interface Declaration<Agent = never> {
-  /** Options of `[defaults]` and of each of `[[agents]]`, each with a default. */
-  readonly options: z.ZodRawShape;
-  /** Options of each of `[[agents]]` alone. */
-  readonly agentOptions: z.ZodRawShape;
+  /** Options of `[defaults]` and of each of `[[agents]]`, each with a default. Default: none. */
+  readonly options?: z.ZodRawShape;
+  /** Options of each of `[[agents]]` alone. Default: none. */
+  readonly agentOptions?: z.ZodRawShape;
   /** Names of its tools; each has a template `prompts/en/tool-NAME.md.j2`. */
   readonly tools: readonly string[];
-  /** Finds errors that no schema finds. */
-  check(agent: Agent, origin: OptionOrigin): ConfigProblem[];
+  /** Finds errors that no schema finds. Default: there are none. */
+  check?(agent: Agent, origin: OptionOrigin): ConfigProblem[];
   /** Names of its tools whose template has variables; default: it has none. */
   readonly describedTools?: readonly string[];
   /** Templates with their variables, as in `prompts/catalogue.ts`; default: it has none beside those of `tools`. */
   readonly templates?: Readonly<Record<string, object>>;
-  /** What its own calls of models are for, in events and rows; default: it makes none. */
+  /** The purpose of its own model calls, as events and rows name it. Default: it makes no calls. */
   readonly callPurpose?: string;
   /** Its work that outlives turns; default: there is none. */
   readonly openWork?: OpenWork;

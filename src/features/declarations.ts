@@ -34,20 +34,20 @@ function together<Part extends object>(parts: readonly object[]): Together<Part>
 }
 
 /** Options of `[defaults]` and of each of `[[agents]]`. */
-export const SHARED_FEATURE_OPTIONS = together<Declared["options"]>(
-  DECLARATIONS.map(({ options }) => options),
-);
+export const SHARED_FEATURE_OPTIONS = together<Member<"options">>(ALL.map(({ options = {} }) => options));
 
 /** Options of each of `[[agents]]` alone. */
-export const OWN_FEATURE_OPTIONS = together<Declared["agentOptions"]>(
-  DECLARATIONS.map(({ agentOptions }) => agentOptions),
+export const OWN_FEATURE_OPTIONS = together<Member<"agentOptions">>(
+  ALL.map(({ agentOptions = {} }) => agentOptions),
 );
 
 /** Names of their tools. */
 export const FEATURE_TOOLS: readonly Declared["tools"][number][] = DECLARATIONS.flatMap(({ tools }) => tools);
 
 /** They find errors in an agent's options that no schema finds. */
-export const FEATURE_CHECKS: readonly Declared["check"][] = DECLARATIONS.map(({ check }) => check);
+export const FEATURE_CHECKS: readonly Member<"check">[] = DECLARATIONS.flatMap((one) =>
+  "check" in one ? one.check : [],
+);
 
 /** Names of their tools whose template has variables. */
 export const DESCRIBED_FEATURE_TOOLS: readonly string[] = ALL.flatMap(
@@ -59,7 +59,7 @@ export const FEATURE_TEMPLATES = together<Member<"templates">>(
   ALL.flatMap(({ templates = [] }) => templates),
 );
 
-/** What calls of models are for. */
+/** Purposes of model calls. */
 export type FeatureCallPurpose = Member<"callPurpose">;
 
 /** Work that outlives turns. */

@@ -108,8 +108,8 @@ export interface OpenParts {
   readonly now: () => Date;
 }
 
-/** Disposed of when the intake has closed, before the channels drain. */
-export interface OpenFeature<Service, Kit> extends AsyncDisposable {
+/** Disposed of, where it holds something, when the intake has closed, before the channels drain. */
+export interface OpenFeature<Service, Kit> extends Partial<AsyncDisposable> {
   readonly service: Service;
   /** Makes what its tools work with in one turn. Default: they need nothing. */
   readonly kitOf?: (site: TurnSite) => Kit;

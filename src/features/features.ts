@@ -89,12 +89,13 @@ export async function readWaitedFor(
   channel: ChannelId,
   time: TimeFormat,
 ): Promise<readonly WaitedFor[]> {
-  const all = FEATURES.map(async ({ section }) =>
-    section === undefined
-      ? []
-      : [{ kind: section.kind, lines: await section.ofChannel(database, channel, time) }],
+  return flattened(
+    FEATURES.map(async ({ section }) =>
+      section === undefined
+        ? []
+        : [{ kind: section.kind, lines: await section.ofChannel(database, channel, time) }],
+    ),
   );
-  return (await Promise.all(all)).flat();
 }
 
 /** An agent's tools as its configuration has them. */
@@ -111,10 +112,11 @@ export function warnOfFeatures(setup: FeatureSetup, log: Logger): void {
 export async function readFeatureWork(
   database: Database,
 ): Promise<readonly (FeatureWork & { readonly name: string })[]> {
-  const work = FEATURES.map(async ({ key: { name }, waiting }) =>
-    waiting === undefined ? [] : [{ name, ...(await waiting(database)) }],
+  return flattened(
+    FEATURES.map(async ({ key: { name }, waiting }) =>
+      waiting === undefined ? [] : [{ name, ...(await waiting(database)) }],
+    ),
   );
-  return (await Promise.all(work)).flat();
 }
 
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
@@ -132,7 +134,7 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     this.#features = features;
     ({ activeTexts: this.activeTexts, channelFiles: this.channelFiles } = folderTexts(parts.database));
     this.#open = new Map(features.map((feature) => [feature.key.name, feature.open(parts)]));
-    this.background = together([...this.#open.values()].flatMap(({ background = [] }) => background));
+    this.background = together(this.#all(({ background }) => background));
   }
 
   readonly serviceOf: ServiceOf = <Service>(key: FeatureKey<Service, unknown>): Service =>
@@ -164,16 +166,12 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
 
   /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
   async waitsFor(turn: TurnId): Promise<string | null> {
-    for (const feature of this.#open.values()) {
-      const what = await feature.waitsFor?.(turn);
-      if (what !== undefined && what !== null) return what;
-    }
-    return null;
+    return this.#first(async (feature) => feature.waitsFor?.(turn));
   }
 
   /** Forgets what features keep of a conversation that starts afresh. */
   async reset(channel: ChannelId): Promise<void> {
-    await Promise.all([...this.#open.values()].map(async (feature) => feature.reset?.(channel)));
+    await this.#each(async (feature) => feature.reset?.(channel));
   }
 
   kitsOf(site: TurnSite): KitOf {
@@ -189,18 +187,15 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     readWaitedFor(this.#database, channel, time);
 
   async waitedFor(kitOf: KitOf): Promise<readonly WaitedFor[]> {
-    const all = this.#features.map(async ({ key, section }) =>
-      section === undefined ? [] : [{ kind: section.kind, lines: await section.ofTurn(kitOf(key)) }],
+    return flattened(
+      this.#features.map(async ({ key, section }) =>
+        section === undefined ? [] : [{ kind: section.kind, lines: await section.ofTurn(kitOf(key)) }],
+      ),
     );
-    return (await Promise.all(all)).flat();
   }
 
   async begunBy(channel: ChannelId, messageId: string): Promise<TurnId | null> {
-    for (const { begunBy } of this.#open.values()) {
-      const turn = await begunBy?.(channel, messageId);
-      if (turn != null) return turn;
-    }
-    return null;
+    return this.#first(async ({ begunBy }) => begunBy?.(channel, messageId));
   }
 
   async filesOf(kitOf: KitOf): Promise<readonly AgentFile[]> {
@@ -209,7 +204,7 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
 
   /** Deletes texts from the files of features that were deleted in the log. Must not throw. */
   async sweepFiles(): Promise<void> {
-    await Promise.all([...this.#open.values()].map(async (feature) => feature.sweepFiles?.()));
+    await this.#each(async (feature) => feature.sweepFiles?.());
   }
 
   work(parts: WorkParts): Required<FeatureWorker> {
@@ -221,7 +216,22 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#open.values()].map(async (feature) => feature[Symbol.asyncDispose]()));
+    await this.#each(async (feature) => feature[Symbol.asyncDispose]?.());
+  }
+
+  async #each(act: (feature: OpenFeature<unknown, unknown>) => Promise<void>): Promise<void> {
+    await Promise.all([...this.#open.values()].map(act));
+  }
+
+  /** The first answer of a feature, asked one after the other; null: none has one. */
+  async #first<Answer>(
+    ask: (feature: OpenFeature<unknown, unknown>) => Promise<Answer | null | undefined>,
+  ): Promise<Answer | null> {
+    for (const feature of this.#open.values()) {
+      const answer = await ask(feature);
+      if (answer !== undefined && answer !== null) return answer;
+    }
+    return null;
   }
 
   #all<Part extends object>(part: (feature: OpenFeature<unknown, unknown>) => Part | undefined): Part[] {

@@ -36,7 +36,7 @@ export interface WireReader {
    * @throws APIError of the `openai` client: the server reports an error
    */
   chunk(event: unknown): unknown;
-  /** The thoughts before the calls, in the form that the API takes back; empty: none. */
+  /** The thoughts before the calls, in the form in which the API accepts them; empty: no thoughts. */
   thoughts(): readonly object[];
 }
 

@@ -5,8 +5,8 @@ import { sliceWhole } from "./text.ts";
 const LONGEST = 300;
 
 /**
- * Describes an answer's redirect for the operator. Weir follows none: the request would carry its content or its key to
- * a server that nobody configured. Only origins are named, since a path or a query may hold a secret. Pure.
+ * Describes an answer's redirect for the operator. Weir does not follow redirects: they would send the content or the
+ * key to a server that is not configured. Only origins are named, since a path or a query may hold a secret. Pure.
  * @param url the requested address
  * @param option the setting with the server's address
  * @returns undefined: no redirect

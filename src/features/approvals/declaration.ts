@@ -83,7 +83,6 @@ function check({ approvals: { tools, approvers } }: Asking, origin: OptionOrigin
 
 export const approvals = {
   options: { approvals: options },
-  agentOptions: {},
   tools: [],
   verbatim: ["approvals.tools"],
   check,

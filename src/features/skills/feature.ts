@@ -29,7 +29,6 @@ export const skills: Feature<ActiveSkillStore, SkillKit> = {
           useSkill({ active, agent, channel: owner.channel, guest: turn.agent }, request),
       }),
       reset: async (channel) => void (await active.deactivate(channel, null)),
-      [Symbol.asyncDispose]: async () => undefined,
     };
   },
 };

@@ -47,7 +47,6 @@ const options = table(
 
 export const subagents = {
   options: { subagents: options },
-  agentOptions: {},
   tools: [],
   templates: {
     /** Each a list of names that the model may choose from. */
@@ -57,9 +56,9 @@ export const subagents = {
       /** Of the agent that has begun it. */
       agent_name: "text",
       date: "text",
-      /** What the configuration says of the persona; "": there is none. */
+      /** The configured text of the persona; "": no persona. */
       persona: "text",
-      /** Names; empty: it has none. */
+      /** Names; empty: no tools. */
       tools: "list",
     },
     /** What a subagent is asked. */
@@ -76,5 +75,4 @@ export const subagents = {
     progress:
       "format('%s with %s steps in %s ms, begun %s times', count(*), sum(jsonb_array_length(w.steps)), sum(w.spent_ms), sum(w.begun))",
   },
-  check: () => [],
 } as const satisfies Declaration;

@@ -175,7 +175,7 @@ export class PersonalDataStore {
     return row?.gone ?? false;
   }
 
-  /** How much a person has said in a channel, and how many of its memories nobody else proves. */
+  /** Counts a person's messages in a channel, and the memories that only these messages prove. */
   async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
     const [row] = await this.#db.query<{ messages: number; memories: number }>(
       {

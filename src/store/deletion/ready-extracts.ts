@@ -13,9 +13,9 @@ interface ReadyExtract {
 }
 
 /**
- * Makes the extracts that a deletion needs and that do not depend on it, without its lock, for which writers of the channel wait. They are
- * those of the summaries after the messages, each of which has read the one before it; not of summaries that cover one of the messages or
- * a notice of its edits, nor of merged ones, which are made of others, nor of those whose texts have expired.
+ * Makes the extracts that a deletion needs and that do not depend on it, without its lock, for which writers of the channel wait. Each
+ * summary has read the one before it, so the summaries after the messages need one. Left out are summaries that cover one of the messages
+ * or a notice of its edits, merged summaries, and summaries whose texts have expired.
  */
 export async function readyExtracts(
   db: Queryable,

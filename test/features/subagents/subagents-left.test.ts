@@ -6,10 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { TakeoverWatch } from "../../../src/ownership/takeover-watch.ts";
 import { channelId } from "../../../src/core/ids.ts";
 import { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
-import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import { patched } from "../../fuzz/mutants/patched.ts";
 import { type OpenStore, SILENT } from "../../store/open-store.ts";
 import { command } from "../../support/commands.ts";
+import { cutAfterFirstSettlement } from "../../support/cut-settlement.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
@@ -92,15 +92,7 @@ test("one whose turn is settled by a commit that nobody heard of is closed", asy
   const { connection, beside, server } = world;
   scriptBoth(server, () => text("Four."), agentThat("count the boats"));
   await using weir = await startWithSubagents(connection, server);
-  const { turns } = weir.daemon.store;
-  const settle = turns.settle.bind(turns);
-  let cuts = 0;
-  turns.settle = async (...turn) => {
-    const settled = await settle(...turn);
-    // The connection ends after the commit.
-    if (cuts++ === 0) throw translateDatabaseError(new Error("Connection terminated unexpectedly"));
-    return settled;
-  };
+  void cutAfterFirstSettlement(weir);
   await weir.say("how many boats?", { room: "unheard" });
   await until("answer", async () => (await toldIn(beside, "unheard")).answers.length > 0);
   assert.equal((await untilClosed(beside, "unheard")).length, 1);

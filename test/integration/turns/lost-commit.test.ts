@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import type { SearchStore } from "../../../src/store/search/search.ts";
 import {
   checkFold,
@@ -14,8 +13,9 @@ import {
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { stalledStream, text } from "../../support/model-behaviours.ts";
+import { cutAfterFirstSettlement } from "../../support/cut-settlement.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { startWeir, type TestWeir } from "../../support/weir.ts";
+import { startWeir } from "../../support/weir.ts";
 
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\n`;
 const SUMMARY = "Ann measures the river each morning; the readings are in the green book.";
@@ -54,7 +54,7 @@ test("a stop ends the turn whose settlement was not heard of, and no other", asy
     config: CONFIG,
   });
   server.reply(stalledStream("Well"), text("four"));
-  const settled = cutBehindFirstSettlement(weir);
+  const settled = cutAfterFirstSettlement(weir);
   await weir.say("tell me a tale", { room: "stop", id: "s1" });
   await server.received(1);
   const channel = { platform: "test", name: "stop" };
@@ -78,31 +78,11 @@ test("an answer whose settlement was not heard of is indexed without a further m
   const { search } = weir.daemon.store;
   server.respond(() => text("the zebra is striped"));
   // Not settled before the message itself is indexed.
-  void cutBehindFirstSettlement(weir, async () => untilIndexed(search));
+  void cutAfterFirstSettlement(weir, async () => untilIndexed(search));
   await weir.say("zebra?", { room: "index", id: "i1" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:index");
   await untilIndexed(search);
 });
-
-/** The connection ends behind the commit that settles the first turn. Resolves then. */
-async function cutBehindFirstSettlement(
-  { daemon }: TestWeir,
-  before: () => Promise<void> = async () => Promise.resolve(),
-): Promise<void> {
-  const { turns } = daemon.store;
-  const settle = turns.settle.bind(turns);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let isFirst = true;
-  turns.settle = async (...settlement) => {
-    await before();
-    const result = await settle(...settlement);
-    if (!isFirst) return result;
-    isFirst = false;
-    resolve();
-    throw translateDatabaseError(new Error("Connection terminated unexpectedly"));
-  };
-  return promise;
-}
 
 /** Fails by the time limit of the test where it never is. */
 async function untilIndexed(search: SearchStore): Promise<void> {

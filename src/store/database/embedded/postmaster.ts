@@ -17,7 +17,7 @@ export type Postmaster =
     };
 
 /**
- * Error codes that do not tell whether the file exists: the process or the machine cannot open any more files just now.
+ * Error codes of too many open files: they do not tell whether this file exists.
  */
 const NOT_NOW = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 

@@ -108,7 +108,7 @@ function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean 
   );
 }
 
-/** What is left of a row without these terms; null: it repeats none of them. */
+/** The row without these terms; null: it has none of them. */
 async function withoutTerms(
   check: RetellingCheck,
   { text, calls, turn }: RawCalls,

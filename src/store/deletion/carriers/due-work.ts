@@ -10,9 +10,10 @@ const PAGE = 1000;
 const REWORDED = "The message that this was about has changed: answer it as it reads now.";
 
 /**
- * Due work in the log: occurrences of reminders, reports of subagents, hand-offs, approved calls. It is deleted as a message is, where it
- * repeats the words or a deleted message asked for it, also once its text has expired: else it would count as a source of what its turn
- * wrote. A hand-off whose question was edited only gets another text. Schedules of the configuration repeat nobody. It comes before the other carriers, since what such a turn wrote may repeat the words as well.
+ * Due work in the log: occurrences of reminders, reports of subagents, hand-offs, approved calls. It is deleted like a message if it
+ * repeats the words, or if a deleted message asked for it. Expired texts are deleted as well: an expired entry would still count as a
+ * source of its turn's texts. A hand-off whose question was edited only gets another text. Schedules of the configuration repeat nobody.
+ * This carrier comes first, since the texts of a turn that answers due work may repeat the words as well.
  */
 export const DUE_WORK: Carrier = {
   name: "due work",
