@@ -53,7 +53,7 @@ drawn. The data folder's file \`history\` keeps what was typed.
 ## On the command line
 
 \`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
-Each command but \`loopback\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+Each command but \`loopback\` and \`demo\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
 `;
 
 /** The text of `docs/commands.md`. */
