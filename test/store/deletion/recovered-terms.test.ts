@@ -284,8 +284,8 @@ test("an approval rule whose call has expired ends where it repeats a message th
 test("an expired occurrence of a reminder is deleted with the message that asked for it, from summaries, too", async () => {
   const { id: channel } = await weir.channel("due");
   const [reminder] = await weir.sql<{ id: number }>(
-    `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, read_to)
-     values ($1, 'once', 'UTC', 'the heron', now() + interval '1 day', 'key', 1, 1) returning id`,
+    `insert into reminders (channel_id, time_zone, text, next_at, asked_key, asked_seq, read_to)
+     values ($1, 'UTC', 'the heron', now() + interval '1 day', 'key', 1, 1) returning id`,
     channel,
   );
   const { id } = await tell("due", {
