@@ -94,13 +94,13 @@ test("a channel has one live job, and one running turn", async () => {
 });
 
 test("no column is left that nothing reads", async () => {
-  const unused = ["jobs.leased_until", "members.looks_for_prints", "reminders.kind", "requests.taken_as"];
   const columns = await weir.sql<{ name: string }>(
-    "select table_name || '.' || column_name as name from information_schema.columns",
+    "select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public'",
   );
-  const left = columns.map(({ name }) => name).filter((name) => unused.includes(name));
-  assert.deepEqual(left, []);
-  assert.ok(columns.some(({ name }) => name === "reminders.cron"));
+  const names = new Set(columns.map(({ name }) => name));
+  assert.ok(names.has("reminders.cron"));
+  for (const name of ["jobs.leased_until", "members.looks_for_prints", "reminders.kind", "requests.taken_as"])
+    assert.ok(!names.has(name), name);
 });
 
 test("an entry takes its channel's next seq, or none", async () => {

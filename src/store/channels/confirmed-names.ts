@@ -20,10 +20,8 @@ export class NameStore {
 
   async read(platform: string): Promise<ConfirmedName[]> {
     return this.#db.query<ConfirmedName>(
-      {
-        name: "names_read",
-        text: "select kind, name, servers, confirmed_at from confirmed_names where platform = $1 order by kind, name",
-      },
+      "names_read",
+      "select kind, name, servers, confirmed_at from confirmed_names where platform = $1 order by kind, name",
       [platform],
     );
   }
@@ -36,10 +34,8 @@ export class NameStore {
     servers: readonly Server[],
   ): Promise<void> {
     await this.#db.query(
-      {
-        name: "name_confirm",
-        text: "insert into confirmed_names (platform, kind, name, servers) values ($1, $2, $3, $4) on conflict do nothing",
-      },
+      "name_confirm",
+      "insert into confirmed_names (platform, kind, name, servers) values ($1, $2, $3, $4) on conflict do nothing",
       [platform, kind, name, JSON.stringify(servers.map(({ id, name: called }) => ({ id, name: called })))],
     );
   }

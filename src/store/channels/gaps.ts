@@ -64,11 +64,9 @@ export class GapStore {
    */
   async all(platform: string, limit: number): Promise<GapRow[]> {
     const rows = await this.#db.query<RawGap>(
-      {
-        name: "channels_gaps",
-        text: `${GAPS} order by c.fetched_to is null, said.at desc nulls last
-                limit $3 + (select count(*) from channels where platform = $1 and fetched_to is not null)`,
-      },
+      "channels_gaps",
+      `${GAPS} order by c.fetched_to is null, said.at desc nulls last
+        limit $3 + (select count(*) from channels where platform = $1 and fetched_to is not null)`,
       [platform, OWN_IDS, limit],
     );
     return rows.map(toGap);
@@ -77,10 +75,7 @@ export class GapStore {
   /** The same of one channel; undefined: nothing of it is in the log. */
   async of({ platform, name }: ChannelAddress): Promise<GapRow | undefined> {
     const values = [platform, OWN_IDS, name];
-    const [row] = await this.#db.query<RawGap>(
-      { name: "channel_gap", text: `${GAPS} and c.name = $3` },
-      values,
-    );
+    const [row] = await this.#db.query<RawGap>("channel_gap", `${GAPS} and c.name = $3`, values);
     return row && toGap(row);
   }
 
@@ -91,18 +86,16 @@ export class GapStore {
   async keep(channel: ChannelDescription, afterId: string): Promise<void> {
     const { address, kind, workspace, place, agent } = channel;
     await this.#db.query(
-      {
-        name: "channel_keep_gap",
-        text: `insert into channels (platform, name, kind, workspace, place, agent, fetched_to)
-               values ($1, $2, $3, $4, $5, $6, $7)
-               on conflict (platform, name) do update set fetched_to = case
-                 when (length(channels.fetched_to), channels.fetched_to collate "C")
-                    < (length(excluded.fetched_to), excluded.fetched_to collate "C") then channels.fetched_to
-                 else excluded.fetched_to end,
-                 backlog = case when channels.fetched_to is null
-                   then jsonb_strip_nulls(jsonb_build_object('untilId', channels.backlog->'untilId'))
-                   else channels.backlog end`,
-      },
+      "channel_keep_gap",
+      `insert into channels (platform, name, kind, workspace, place, agent, fetched_to)
+       values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (platform, name) do update set fetched_to = case
+         when (length(channels.fetched_to), channels.fetched_to collate "C")
+            < (length(excluded.fetched_to), excluded.fetched_to collate "C") then channels.fetched_to
+         else excluded.fetched_to end,
+         backlog = case when channels.fetched_to is null
+           then jsonb_strip_nulls(jsonb_build_object('untilId', channels.backlog->'untilId'))
+           else channels.backlog end`,
       [address.platform, address.name, kind, workspace, place ?? null, agent, afterId],
     );
   }
@@ -111,25 +104,21 @@ export class GapStore {
   async advance({ platform, name }: ChannelAddress, step: GapStep): Promise<void> {
     const { fromId, toId, read, readTo, until, untilId } = step;
     await this.#db.query(
-      {
-        name: "channel_gap_advance",
-        text: `update channels set fetched_to = $4, backlog = jsonb_build_object(
-                 'read', coalesce((backlog->>'read')::int, 0) + $5::int, 'readTo', coalesce(to_jsonb($6::timestamptz), backlog->'readTo'),
-                 'until', to_jsonb($7::timestamptz), 'untilId', $8::text)
-                where platform = $1 and name = $2 and fetched_to = $3`,
-      },
+      "channel_gap_advance",
+      `update channels set fetched_to = $4, backlog = jsonb_build_object(
+         'read', coalesce((backlog->>'read')::int, 0) + $5::int, 'readTo', coalesce(to_jsonb($6::timestamptz), backlog->'readTo'),
+         'until', to_jsonb($7::timestamptz), 'untilId', $8::text)
+        where platform = $1 and name = $2 and fetched_to = $3`,
       [platform, name, fromId, toId, read, readTo, until, untilId],
     );
   }
 
   async close(address: ChannelAddress): Promise<void> {
     await this.#db.query(
-      {
-        name: "channel_close_gap",
-        text: `update channels set fetched_to = null,
-                      backlog = jsonb_strip_nulls(jsonb_build_object('untilId', backlog->'untilId'))
-                where platform = $1 and name = $2 and fetched_to is not null`,
-      },
+      "channel_close_gap",
+      `update channels set fetched_to = null,
+              backlog = jsonb_strip_nulls(jsonb_build_object('untilId', backlog->'untilId'))
+        where platform = $1 and name = $2 and fetched_to is not null`,
       [address.platform, address.name],
     );
   }
@@ -137,12 +126,10 @@ export class GapStore {
   /** What of a channel is still to be read; null: nothing that is on record. */
   async backlogOf(channel: ChannelId): Promise<BacklogRow | null> {
     const [row] = await this.#db.query<BacklogRow>(
-      {
-        name: "channel_backlog",
-        text: `select coalesce((backlog->>'read')::int, 0) as read, (backlog->>'readTo')::timestamptz as read_to,
-                      (backlog->>'until')::timestamptz as until
-                 from channels where id = $1 and fetched_to is not null`,
-      },
+      "channel_backlog",
+      `select coalesce((backlog->>'read')::int, 0) as read, (backlog->>'readTo')::timestamptz as read_to,
+              (backlog->>'until')::timestamptz as until
+         from channels where id = $1 and fetched_to is not null`,
       [channel],
     );
     return row ?? null;
@@ -152,7 +139,8 @@ export class GapStore {
   async noteAbsence(channel: ChannelId, key: string, { kind, from, to }: Absence, at: Date): Promise<Seq> {
     const absence = { kind, from: from.toISOString(), to: to.toISOString() };
     const [row] = await this.#db.query<{ seq: number }>(
-      { name: "append_absence", text: "select seq from append_absence($1, $2, $3, $4, $5)" },
+      "append_absence",
+      "select seq from append_absence($1, $2, $3, $4, $5)",
       [channel, key, at, ABSENCE_TOKENS, JSON.stringify(absence)],
     );
     if (row === undefined) throw new Error("append_absence returned no row");
@@ -171,10 +159,8 @@ export class ListeningWatermarkStore {
   /** Null: it has never listened. */
   async read(platform: string, account: string): Promise<Date | null> {
     const [row] = await this.#db.query<{ heardTo: Date }>(
-      {
-        name: "heard_mark",
-        text: "select heard_to from heard_marks where platform = $1 and account = $2",
-      },
+      "heard_mark",
+      "select heard_to from heard_marks where platform = $1 and account = $2",
       [platform, account],
     );
     return row?.heardTo ?? null;
@@ -183,13 +169,11 @@ export class ListeningWatermarkStore {
   /** Moves the mark on. It never falls, but from a time to come: that was noted by a clock which was ahead. */
   async move(platform: string, account: string, at: Date): Promise<void> {
     await this.#db.query(
-      {
-        name: "heard_mark_move",
-        text: `insert into heard_marks (platform, account, heard_to) values ($1, $2, $3)
-               on conflict (platform, account)
-               do update set heard_to = case when heard_marks.heard_to > clock_timestamp() then excluded.heard_to
-                                             else greatest(heard_marks.heard_to, excluded.heard_to) end`,
-      },
+      "heard_mark_move",
+      `insert into heard_marks (platform, account, heard_to) values ($1, $2, $3)
+       on conflict (platform, account)
+       do update set heard_to = case when heard_marks.heard_to > clock_timestamp() then excluded.heard_to
+                                     else greatest(heard_marks.heard_to, excluded.heard_to) end`,
       [platform, account, at],
     );
   }

@@ -31,7 +31,8 @@ export class GatewayShardStore {
    */
   async agree(platform: string, wanted: number): Promise<number> {
     const [row] = await this.#db.query<{ shards: number }>(
-      { name: "gateway_shards_agree", text: "select agree_on_shards($1, $2::smallint) as shards" },
+      "gateway_shards_agree",
+      "select agree_on_shards($1, $2::smallint) as shards",
       [platform, wanted],
     );
     return row?.shards ?? wanted;
@@ -50,12 +51,10 @@ export class GatewayShardStore {
     { owner, member }: { readonly owner: string; readonly member: string },
   ): Promise<TakenShard[] | null> {
     const rows = await this.#db.query<TakenShard>(
-      {
-        name: "gateway_shards_take",
-        text: "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
-        limitMs: TAKE_LIMIT_MS,
-      },
+      "gateway_shards_take",
+      "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
       [platform, shards, of, owner, member],
+      TAKE_LIMIT_MS,
     );
     return rows.length === 0 && shards.length > 0 ? null : rows;
   }
@@ -63,11 +62,9 @@ export class GatewayShardStore {
   /** A daemon has given shards back in order: those that nobody has taken since. */
   async release(platform: string, held: readonly TakenShard[]): Promise<void> {
     await this.#db.query(
-      {
-        name: "gateway_shards_release",
-        text: `update gateway_shards s set member = null from unnest($2::smallint[], $3::bigint[]) h(shard, epoch)
-                where s.platform = $1 and s.shard = h.shard and s.epoch = h.epoch`,
-      },
+      "gateway_shards_release",
+      `update gateway_shards s set member = null from unnest($2::smallint[], $3::bigint[]) h(shard, epoch)
+        where s.platform = $1 and s.shard = h.shard and s.epoch = h.epoch`,
       [platform, held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)],
     );
   }
@@ -80,23 +77,19 @@ export class GatewayShardStore {
   async takeLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
     // A clock that was set back must not keep anybody waiting for longer than the pause.
     const [taken] = await this.#db.query(
-      {
-        name: "gateway_login_take",
-        text: `insert into gateway_logins as l (platform, bucket, free_at)
-               values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-               on conflict (platform, bucket) do update set free_at = clock_timestamp() + $3 * interval '1 ms'
-               where l.free_at <= clock_timestamp() or l.free_at > clock_timestamp() + $3 * interval '1 ms'
-               returning true`,
-      },
+      "gateway_login_take",
+      `insert into gateway_logins as l (platform, bucket, free_at)
+       values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+       on conflict (platform, bucket) do update set free_at = clock_timestamp() + $3 * interval '1 ms'
+       where l.free_at <= clock_timestamp() or l.free_at > clock_timestamp() + $3 * interval '1 ms'
+       returning true`,
       [platform, bucket, everyMs],
     );
     if (taken !== undefined) return 0;
     const [row] = await this.#db.query<{ waitMs: number }>(
-      {
-        name: "gateway_login_wait",
-        text: `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
-                 from gateway_logins where platform = $1 and bucket = $2`,
-      },
+      "gateway_login_wait",
+      `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
+         from gateway_logins where platform = $1 and bucket = $2`,
       [platform, bucket],
     );
     return row?.waitMs ?? 1;
@@ -104,11 +97,11 @@ export class GatewayShardStore {
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
   async all(): Promise<ShardState[]> {
-    return this.#db.query<ShardState>({
-      name: "gateway_shards_all",
-      text: `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
-               from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
-              order by s.platform, s.shard`,
-    });
+    return this.#db.query<ShardState>(
+      "gateway_shards_all",
+      `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
+         from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards
+        order by s.platform, s.shard`,
+    );
   }
 }

@@ -15,7 +15,8 @@ export class SpeakerStore {
    */
   async number(channel: ChannelId, name: string, authorId: string): Promise<number> {
     const [row] = await this.#db.query<{ number: number }>(
-      { name: "speaker_number", text: "select speaker_number($1, $2, $3) as number" },
+      "speaker_number",
+      "select speaker_number($1, $2, $3) as number",
       [channel, name, authorId],
     );
     return row?.number ?? 1;

@@ -27,12 +27,10 @@ async function readExpired(
   seqs: readonly Seq[],
 ): Promise<readonly ExpiredText[]> {
   return client.query<ExpiredText & Record<string, unknown>>(
-    {
-      name: "prints_of_entries",
-      text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
-               from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
-              where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
-    },
+    "prints_of_entries",
+    `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
+       from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
+      where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
     [channel, seqs],
   );
 }
@@ -109,10 +107,8 @@ async function readCompared(
     .flatMap(({ texts }) => texts)
     .flatMap((text) => (text.compared === undefined ? [] : [selectTexts(text, condition(text.compared))]));
   return client.query<RawText & Record<string, unknown>>(
-    {
-      name: "texts_compared",
-      text: `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
-    },
+    "texts_compared",
+    `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
     [channel, from, to, since],
   );
 }

@@ -31,12 +31,10 @@ export async function readShownMemories(tx: Queryable, channel: ChannelId): Prom
     channelId: number;
     seq: Seq;
   }>(
-    {
-      name: "memories_shown",
-      text: `select m.id, m.subject, m.statement, m.telling, s.channel_id, s.seq
-               from memories m join memory_showings s on s.memory_id = m.id
-              where m.channel_id = $1 order by s.channel_id, m.id`,
-    },
+    "memories_shown",
+    `select m.id, m.subject, m.statement, m.telling, s.channel_id, s.seq
+       from memories m join memory_showings s on s.memory_id = m.id
+      where m.channel_id = $1 order by s.channel_id, m.id`,
     [channel],
   );
   return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
@@ -49,7 +47,8 @@ export async function readShownMemories(tx: Queryable, channel: ChannelId): Prom
 export async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): Promise<ShownMemory[]> {
   if (shown.length === 0) return [];
   const left = await tx.query<{ id: number }>(
-    { name: "memories_shown_left", text: "select id from memories where id = any($1)" },
+    "memories_shown_left",
+    "select id from memories where id = any($1)",
     [shown.map(({ id }) => id)],
   );
   const ids = new Set(left.map(({ id }) => id));
@@ -64,7 +63,8 @@ export async function shownInThreads(
 ): Promise<Shown[]> {
   if (removed.size === 0) return [];
   const threads = await tx.query<{ id: number }>(
-    { name: "threads_shown", text: "select id from thread_channels($1) id order by id" },
+    "threads_shown",
+    "select id from thread_channels($1) id order by id",
     [channel],
   );
   const termsOf = (of: ChannelId): ReadonlySet<string> => removed.get(of) ?? new Set();
@@ -76,10 +76,10 @@ export async function shownInThreads(
 
 /** Takes a channel's lock, so that no note and no call with the removed words is written there meanwhile. */
 export async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
-  await tx.query({ name: "shown_lock", text: "select lock_shown_in($1)" }, [channel]);
+  await tx.query("shown_lock", "select lock_shown_in($1)", [channel]);
 }
 
 /** Notes that the running turns of a channel may know removed notes: their calls are logged without words until they begin again. */
 export async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
-  await tx.query({ name: "shown_gone", text: "select note_shown_gone($1)" }, [channel]);
+  await tx.query("shown_gone", "select note_shown_gone($1)", [channel]);
 }

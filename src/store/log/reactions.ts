@@ -26,14 +26,12 @@ export class ReactionStore {
   /** All that were ever given under a message, by the person or by anybody; the oldest first. */
   async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {
     const rows = await this.#db.query<Omit<ReactionRow, "address"> & { readonly name: string }>(
-      {
-        name: "reactions_under",
-        text: `select e.channel_id as channel, c.name, e.message_id as id, e.author_id as person, e.at, e.deleted_at is not null as is_taken_back
-                 from entries e join channels c on c.id = e.channel_id
-                where e.reply_to = $2 and e.message_id like '${REACTION_PREFIX}%' and c.platform = $1
-                  and ($3::text is null or e.author_id = $3)
-                order by e.channel_id, e.seq`,
-      },
+      "reactions_under",
+      `select e.channel_id as channel, c.name, e.message_id as id, e.author_id as person, e.at, e.deleted_at is not null as is_taken_back
+         from entries e join channels c on c.id = e.channel_id
+        where e.reply_to = $2 and e.message_id like '${REACTION_PREFIX}%' and c.platform = $1
+          and ($3::text is null or e.author_id = $3)
+        order by e.channel_id, e.seq`,
       [platform, storableText(messageId), person === null ? null : storableText(person)],
     );
     return rows.map(({ name, ...row }) => ({ ...row, address: { platform, name } }));

@@ -64,11 +64,9 @@ export class CitedMemoryStore {
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
     if (ids.length === 0) return [];
     const rows = await this.#db.query<RawCited>(
-      {
-        name: "memories_cited",
-        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
-                 from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
-      },
+      "memories_cited",
+      `select ${CITED_COLUMNS}, ${SAID_IN} as from
+         from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
       [...askedBy(asker), ids],
     );
     return rows.map(toCited);
@@ -84,13 +82,11 @@ export class CitedMemoryStore {
     limit: number,
   ): Promise<CitedMemory[]> {
     const rows = await this.#db.query<RawCited>(
-      {
-        name: "memories_about",
-        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
-                 from memories m join channels c on c.id = m.channel_id
-                where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
-                order by m.valid_from desc, m.id desc limit $7`,
-      },
+      "memories_about",
+      `select ${CITED_COLUMNS}, ${SAID_IN} as from
+         from memories m join channels c on c.id = m.channel_id
+        where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
+        order by m.valid_from desc, m.id desc limit $7`,
       [...askedBy(asker), storableText(id), storableText(name), limit],
     );
     return rows.map(toCited);
@@ -108,16 +104,14 @@ export class CitedMemoryStore {
     limit: number,
   ): Promise<CitedMemory[]> {
     const rows = await this.#db.query<RawCited & { ownProofs: number }>(
-      {
-        name: "memories_own_words",
-        text: `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
-                 from memories m join channels c on c.id = m.channel_id and c.platform = $2
-                where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
-                        select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
-                         where e.author_id = $1 and e.kind = 'user')
-                  and ${OWN_WORDS}
-                order by m.valid_from desc, m.id desc limit $4`,
-      },
+      "memories_own_words",
+      `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
+         from memories m join channels c on c.id = m.channel_id and c.platform = $2
+        where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
+                select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
+                 where e.author_id = $1 and e.kind = 'user')
+          and ${OWN_WORDS}
+        order by m.valid_from desc, m.id desc limit $4`,
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
     return rows.map((row) => toCited({ ...row, otherwise: null, sameAs: null, proofs: row.ownProofs }));

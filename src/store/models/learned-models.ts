@@ -35,11 +35,9 @@ export class LearnedModelStore {
 
   async load(server: string): Promise<LearnedModelRow[]> {
     const rows = await this.#db.query<RawLearned>(
-      {
-        name: "learned_models_load",
-        text: `select model, window_tokens, configured, window_at, factor, window_source, window_until
-                 from learned_models where server = $1`,
-      },
+      "learned_models_load",
+      `select model, window_tokens, configured, window_at, factor, window_source, window_until
+         from learned_models where server = $1`,
       [server],
     );
     return rows.map(({ model, windowTokens: tokens, configured, windowAt: at, factor, ...known }) => {
@@ -56,37 +54,31 @@ export class LearnedModelStore {
     { tokens, source, configured, at, until }: NonNullable<LearnedModelRow["window"]>,
   ): Promise<void> {
     await this.#db.query(
-      {
-        name: "learned_window_keep",
-        text: `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
-               values ($1, $2, $3, $4, $5, $6, $7)
-               on conflict (server, model) do update
-                  set window_tokens = excluded.window_tokens, configured = excluded.configured,
-                      window_at = excluded.window_at, window_source = excluded.window_source,
-                      window_until = excluded.window_until
-                where l.window_at is null or l.window_at <= excluded.window_at`,
-      },
+      "learned_window_keep",
+      `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
+       values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (server, model) do update
+          set window_tokens = excluded.window_tokens, configured = excluded.configured,
+              window_at = excluded.window_at, window_source = excluded.window_source,
+              window_until = excluded.window_until
+        where l.window_at is null or l.window_at <= excluded.window_at`,
       [server, model, tokens, configured, at, source, until],
     );
   }
 
   async forget(server: string, model: string): Promise<void> {
     await this.#db.query(
-      {
-        name: "learned_models_forget",
-        text: "delete from learned_models where server = $1 and model = $2",
-      },
+      "learned_models_forget",
+      "delete from learned_models where server = $1 and model = $2",
       [server, model],
     );
   }
 
   async keepFactor(server: string, model: string, factor: number): Promise<void> {
     await this.#db.query(
-      {
-        name: "learned_factor_keep",
-        text: `insert into learned_models (server, model, factor) values ($1, $2, $3)
-               on conflict (server, model) do update set factor = excluded.factor`,
-      },
+      "learned_factor_keep",
+      `insert into learned_models (server, model, factor) values ($1, $2, $3)
+       on conflict (server, model) do update set factor = excluded.factor`,
       [server, model, factor],
     );
   }

@@ -21,10 +21,8 @@ export class RefusedFieldStore {
 
   async load(server: string): Promise<RefusedFieldRow[]> {
     const rows = await this.#db.query<{ model: string } & RefusedFieldRow["refused"]>(
-      {
-        name: "refused_fields_load",
-        text: "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
-      },
+      "refused_fields_load",
+      "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
       [server],
     );
     return rows.map(({ model, ...refused }) => ({ model, refused }));
@@ -32,10 +30,8 @@ export class RefusedFieldStore {
 
   async forget(server: string, model: string): Promise<void> {
     await this.#db.query(
-      {
-        name: "refused_fields_forget",
-        text: "delete from refused_fields where server = $1 and model = $2",
-      },
+      "refused_fields_forget",
+      "delete from refused_fields where server = $1 and model = $2",
       [server, model],
     );
   }
@@ -47,11 +43,9 @@ export class RefusedFieldStore {
     { field, value, status, code }: RefusedFieldRow["refused"],
   ): Promise<void> {
     await this.#db.query(
-      {
-        name: "refused_field_keep",
-        text: `insert into refused_fields (server, model, field, value, status, code)
-               values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-      },
+      "refused_field_keep",
+      `insert into refused_fields (server, model, field, value, status, code)
+       values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
       [server, model, field, value, status, code],
     );
   }

@@ -70,15 +70,13 @@ export class VectorStore {
     signal?: AbortSignal,
   ): Promise<Seq[]> {
     const rows = await this.#db.lookUps(signal).query<{ seq: Seq }>(
-      {
-        name: "vectors_entries_near",
-        text: `select n.seq from (
-                 select v.seq, ${differs("$2")} as differs from (
-                   select seq, bits from entry_vectors
-                    where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
-                 ) v where exists (select from vector_progress p where p.channel_id = $1 and p.model = $5)
-               ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
-      },
+      "vectors_entries_near",
+      `select n.seq from (
+         select v.seq, ${differs("$2")} as differs from (
+           select seq, bits from entry_vectors
+            where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
+         ) v where exists (select from vector_progress p where p.channel_id = $1 and p.model = $5)
+       ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
       [channel, near.bits, range.from, range.to, near.model, near.most, near.limit],
     );
     return rows.map(({ seq }) => seq);
@@ -87,17 +85,15 @@ export class VectorStore {
   /** The same of the memories that the asking channel may see. */
   async memoriesNear(asker: AskingChannel, near: NearTo, signal?: AbortSignal): Promise<Memory[]> {
     const rows = await this.#db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
-      {
-        name: "vectors_memories_near",
-        text: `select ${MEMORY_COLUMNS} from (
-                 select n.* from (
-                   select visible.*, ${differs("$5")} as differs
-                     from (${visibleMemories("true")}) visible
-                     join memory_vectors v on v.memory_id = visible.id
-                     join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
-                 ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
-               ) m order by m.differs, m.id desc`,
-      },
+      "vectors_memories_near",
+      `select ${MEMORY_COLUMNS} from (
+         select n.* from (
+           select visible.*, ${differs("$5")} as differs
+             from (${visibleMemories("true")}) visible
+             join memory_vectors v on v.memory_id = visible.id
+             join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
+         ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
+       ) m order by m.differs, m.id desc`,
       [...askedBy(asker), near.bits, near.model, near.most, near.limit],
     );
     return rows.map(memoryOf);
@@ -114,17 +110,15 @@ export class VectorStore {
     limit: number,
   ): Promise<{ readonly channels: readonly ChannelId[]; readonly last: number }> {
     const [row] = await this.#db.query<{ channels: ChannelId[]; last: number }>(
-      {
-        name: "vectors_behind",
-        text: `select coalesce((select max(id) from memories), 0)::float8 as last,
-                      (select coalesce(jsonb_agg(b.id), '[]') from (
-                         select c.id from channels c left join vector_progress p on p.channel_id = c.id and p.model = $1
-                          where c.last_seq > coalesce(p.entries_to, 0)
-                         union
-                         select m.channel_id from memories m left join vector_progress p on p.channel_id = m.channel_id and p.model = $1
-                          where m.id > $2 and m.id > coalesce(p.memories_to, 0)
-                         order by id limit $3) b) as channels`,
-      },
+      "vectors_behind",
+      `select coalesce((select max(id) from memories), 0)::float8 as last,
+              (select coalesce(jsonb_agg(b.id), '[]') from (
+                 select c.id from channels c left join vector_progress p on p.channel_id = c.id and p.model = $1
+                  where c.last_seq > coalesce(p.entries_to, 0)
+                 union
+                 select m.channel_id from memories m left join vector_progress p on p.channel_id = m.channel_id and p.model = $1
+                  where m.id > $2 and m.id > coalesce(p.memories_to, 0)
+                 order by id limit $3) b) as channels`,
       [model, after, limit],
     );
     return row ?? { channels: [], last: 0 };
@@ -133,32 +127,26 @@ export class VectorStore {
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
     const [begun] = await this.#db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
-      {
-        name: "vectors_begin",
-        text: "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
-      },
+      "vectors_begin",
+      "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
       [channel, model],
     );
     const from = { entriesTo: begun?.entriesTo ?? 0, memoriesTo: begun?.memoriesTo ?? 0 };
     const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
-      {
-        name: "vectors_entries",
-        // Behind an old message that was edited nearly all have one: they are passed over at once.
-        text: `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
-                 from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
-                where e.channel_id = $1 and e.seq > $2 and e.kind in ('user', 'assistant') and e.deleted_at is null
-                  and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
-                  and octet_length(said.text) >= ${SHORT_BYTES}
-                order by e.seq limit $3`,
-      },
+      // Behind an old message that was edited nearly all have one: they are passed over at once.
+      "vectors_entries",
+      `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
+         from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
+        where e.channel_id = $1 and e.seq > $2 and e.kind in ('user', 'assistant') and e.deleted_at is null
+          and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
+          and octet_length(said.text) >= ${SHORT_BYTES}
+        order by e.seq limit $3`,
       [channel, from.entriesTo, limit],
     );
     const memories = await this.#db.query<{ id: MemoryId; text: string }>(
-      {
-        name: "vectors_memories",
-        text: `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
-                 from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
-      },
+      "vectors_memories",
+      `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
+         from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
       [channel, from.memoriesTo, limit],
     );
     return {
@@ -186,7 +174,7 @@ export class VectorStore {
   ): Promise<void> {
     const entries = vectors.flatMap(({ of, bits }) => ("seq" in of ? [[of.seq, of.md5, bits]] : []));
     const memories = vectors.flatMap(({ of, bits }) => ("memory" in of ? [[of.memory, bits]] : []));
-    await this.#db.query({ name: "vectors_keep", text: "select keep_vectors($1, $2, $3, $4, $5, $6, $7)" }, [
+    await this.#db.query("vectors_keep", "select keep_vectors($1, $2, $3, $4, $5, $6, $7)", [
       channel,
       model,
       from.entriesTo,
@@ -207,7 +195,8 @@ export class VectorStore {
     const folded: MemoryId[] = [];
     for (const memory of memories) {
       const [row] = await this.#db.query<{ folded: boolean }>(
-        { name: "memory_fold", text: "select fold_memory($1, $2, $3) as folded" },
+        "memory_fold",
+        "select fold_memory($1, $2, $3) as folded",
         [channel, memory, share],
       );
       if (row?.folded === true) folded.push(memory);
@@ -218,12 +207,10 @@ export class VectorStore {
   /** How many texts have vectors, and about how many entries wait for theirs. */
   async progress(model: string): Promise<{ readonly kept: number; readonly waiting: number }> {
     const [row] = await this.#db.query<{ kept: number; waiting: number }>(
-      {
-        name: "vectors_progress",
-        text: `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
-                      (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c
-                         left join vector_progress p on p.channel_id = c.id and p.model = $1)::float8 as waiting`,
-      },
+      "vectors_progress",
+      `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
+              (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c
+                 left join vector_progress p on p.channel_id = c.id and p.model = $1)::float8 as waiting`,
       [model],
     );
     return { kept: row?.kept ?? 0, waiting: row?.waiting ?? 0 };

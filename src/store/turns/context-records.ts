@@ -129,14 +129,12 @@ export class ContextRecordStore {
    */
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
     const rows = await this.#db.query<{ kept: boolean }>(
-      {
-        name: "context_records_keep",
-        text: `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
-                        array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
-                 from rows from (jsonb_to_recordset($1::jsonb)
-                        as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
-                      with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
-      },
+      "context_records_keep",
+      `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
+                array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
+         from rows from (jsonb_to_recordset($1::jsonb)
+                as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
+              with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
       [JSON.stringify(records.map(toRow), storableValue), KEPT_RECORDS],
     );
     return rows.map(({ kept }) => kept);
@@ -145,14 +143,12 @@ export class ContextRecordStore {
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
   async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
     const [row] = await this.#db.query<RawRecord>(
-      {
-        name: "context_record_find",
-        text: `select r.turn_id as turn, r.at, r.content, coalesce((
-                 select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
-                   from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
-                 from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
-                order by r.turn_id desc limit 1`,
-      },
+      "context_record_find",
+      `select r.turn_id as turn, r.at, r.content, coalesce((
+         select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
+           from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
+         from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
+        order by r.turn_id desc limit 1`,
       [channel, turn],
     );
     if (row === undefined) return undefined;
@@ -171,10 +167,8 @@ export class ContextRecordStore {
   /** The turns whose records are kept, the newest first. */
   async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
     return this.#db.query<Pick<ContextRecord, "turn" | "at">>(
-      {
-        name: "context_record_list",
-        text: "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
-      },
+      "context_record_list",
+      "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
       [channel],
     );
   }

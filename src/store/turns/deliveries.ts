@@ -65,13 +65,11 @@ export class DeliveryStore {
     idempotencyKey: string,
   ): Promise<Delivery> {
     const [row] = await this.#db.query<Delivery>(
-      {
-        name: "delivery_open",
-        text: `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
-               values ($1, $2, 0, $3, $4, true)
-               on conflict (turn_id, part) do update set epoch = excluded.epoch
-               returning id, turn_id, part, idempotency_key, drafted, message_id`,
-      },
+      "delivery_open",
+      `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
+       values ($1, $2, 0, $3, $4, true)
+       on conflict (turn_id, part) do update set epoch = excluded.epoch
+       returning id, turn_id, part, idempotency_key, drafted, message_id`,
       [owner.channel, turnId, owner.epoch, idempotencyKey],
     );
     if (row === undefined) throw new Error("delivery_open returned no row");
@@ -83,17 +81,18 @@ export class DeliveryStore {
    * @throws StaleEpochError
    */
   async refuseOldEpoch({ channel, epoch }: { channel: ChannelId; epoch: number }): Promise<void> {
-    const rows = await this.#db.query(
-      { name: "delivery_epoch", text: "select from channels where id = $1 and epoch = $2" },
-      [channel, epoch],
-    );
+    const rows = await this.#db.query("delivery_epoch", "select from channels where id = $1 and epoch = $2", [
+      channel,
+      epoch,
+    ]);
     if (rows.length === 0) throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
   }
 
   /** Keeps the platform's id of a message that is still being written. */
   async shown(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
     await this.#db.query(
-      { name: "delivery_shown", text: "update deliveries set message_id = $3, epoch = $2 where id = $1" },
+      "delivery_shown",
+      "update deliveries set message_id = $3, epoch = $2 where id = $1",
       [id, owner.epoch, messageId],
     );
   }
@@ -106,11 +105,9 @@ export class DeliveryStore {
   /** It cannot be delivered: the channel was deleted, the platform refuses the text, or its draft was withdrawn. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
-      {
-        name: "delivery_failed",
-        text: `update deliveries set state = 'failed', reason = $3, epoch = $2, ended_at = clock_timestamp()
-                where id = $1 and state = 'pending'`,
-      },
+      "delivery_failed",
+      `update deliveries set state = 'failed', reason = $3, epoch = $2, ended_at = clock_timestamp()
+        where id = $1 and state = 'pending'`,
       [id, owner.epoch, reason],
     );
   }
@@ -121,16 +118,14 @@ export class DeliveryStore {
    */
   async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "delivery_post_anew",
-        text: `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
-                where d.id = $1 and d.state = 'pending'
-                  and (select count(*) = 0 or bool_or(m.deleted_at is null)
-                         from turns t
-                         join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
-                        where t.id = d.turn_id)
-               returning d.id`,
-      },
+      "delivery_post_anew",
+      `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+        where d.id = $1 and d.state = 'pending'
+          and (select count(*) = 0 or bool_or(m.deleted_at is null)
+                 from turns t
+                 join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+                where t.id = d.turn_id)
+       returning d.id`,
       [id, owner.epoch, idempotencyKey],
     );
     return rows.length > 0;
@@ -139,19 +134,17 @@ export class DeliveryStore {
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
   async undelivered(channel: ChannelId): Promise<Undelivered> {
     const rows = await this.#db.query<Delivery & (RawAnswer | { text: null })>(
-      {
-        name: "deliveries_owed",
-        text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
-                 from deliveries d
-                 join turns t on t.id = d.turn_id
-                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
-                 left join lateral (
-                   select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
-                    where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
-                 ) asked on true
-                where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
-                order by d.turn_id, d.part`,
-      },
+      "deliveries_owed",
+      `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
+         from deliveries d
+         join turns t on t.id = d.turn_id
+         left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+         left join lateral (
+           select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
+            where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+         ) asked on true
+        where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
+        order by d.turn_id, d.part`,
       [channel],
     );
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();

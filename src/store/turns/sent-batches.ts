@@ -57,12 +57,10 @@ export class SentBatches {
     const notes = batch.map(({ note }) => note);
     try {
       await this.#db.query(
-        {
-          name: "delivery_sent",
-          text: `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
-                   from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
-                  where d.id = n.id and d.state = 'pending'`,
-        },
+        "delivery_sent",
+        `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
+           from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
+          where d.id = n.id and d.state = 'pending'`,
         [notes.map(({ id }) => id), notes.map(({ epoch }) => epoch), notes.map(({ messageId }) => messageId)],
       );
       for (const { done } of batch) done.resolve();

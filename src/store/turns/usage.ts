@@ -69,14 +69,12 @@ export class UsageStore {
   async by(key: UsageKey, { since, channel, person }: UsageScope, timeZone: string): Promise<Usage[]> {
     const name = key === "person" ? "asker.author_name" : "''::text";
     return this.#db.query<Usage>(
-      {
-        name: `usage_by_${key}`,
-        text: `select key, coalesce((array_agg(name order by id desc))[1], '') as name, ${SPENDING}
-                 from (select ${KEY_OF[key]} as key, ${name} as name, m.*, $4::text as zone ${CALLS}
-                        where m.at >= $1 and ($2::bigint is null or m.channel_id = $2) and ($3::text is null or ${PERSON} = $3)
-                      ) calls
-                group by key, model order by key, model`,
-      },
+      `usage_by_${key}`,
+      `select key, coalesce((array_agg(name order by id desc))[1], '') as name, ${SPENDING}
+         from (select ${KEY_OF[key]} as key, ${name} as name, m.*, $4::text as zone ${CALLS}
+                where m.at >= $1 and ($2::bigint is null or m.channel_id = $2) and ($3::text is null or ${PERSON} = $3)
+              ) calls
+        group by key, model order by key, model`,
       [since, channel ?? null, person === undefined ? null : `${person.platform}:${person.id}`, timeZone],
     );
   }
@@ -84,13 +82,11 @@ export class UsageStore {
   /** What was spent since the day began. */
   async today(timeZone: string, now: Date): Promise<SpentToday[]> {
     return this.#db.query<SpentToday>(
-      {
-        name: "usage_today",
-        text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
-                 from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
-                        where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
-                group by agent, channel, address, person, is_embedding, model`,
-      },
+      "usage_today",
+      `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
+         from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
+                where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
+        group by agent, channel, address, person, is_embedding, model`,
       [timeZone, now],
     );
   }
