@@ -3,7 +3,7 @@ import { camelKey } from "../../config/camel-case.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
 import { FEATURE_WORK } from "../../features/declarations.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
 /** A model that somebody has chosen for a channel. */
@@ -125,13 +125,7 @@ const HAS_WORK = `(
   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
 /** Rows of `channels`. */
-export class ChannelStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ChannelStore extends Rows {
   /**
    * The channel's id; its row is made where it is new, and its agent, its names and what it shares follow what is said now. A
    * message that was read before a channel became private does not make it public again: `tellPrivacy` does.
@@ -140,7 +134,7 @@ export class ChannelStore {
     const { address, kind, workspace, place, agent, isPrivate, sharesMemory } = channel;
     const known = await this.find(address);
     if (known !== undefined && isSame(channel, known)) return known.id;
-    const [row] = await this.#db.query<{ id: ChannelId }>(
+    const [row] = await this.db.query<{ id: ChannelId }>(
       "channel_open",
       `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
        values ($1, $2, $3, $4, $5, $6, $7, coalesce($8, false))
@@ -169,7 +163,7 @@ export class ChannelStore {
    * only where nothing newer is known, and makes what was said before private, also where that is news.
    */
   async tellPrivacy(platform: string, told: readonly ChannelPrivacy[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "channels_privacy",
       `update channels c set is_private = told.is_private, privacy_from = coalesce(told.at, c.privacy_from)
          from unnest($2::text[], $3::boolean[], $4::timestamptz[]) told (name, is_private, at)
@@ -190,7 +184,7 @@ export class ChannelStore {
   async withOtherAgents(
     agents: readonly AgentId[],
   ): Promise<{ readonly agent: string; readonly channels: number }[]> {
-    return this.#db.query<{ agent: string; channels: number }>(
+    return this.db.query<{ agent: string; channels: number }>(
       "channels_of_others",
       "select agent, count(*)::integer as channels from channels where agent <> all($1) group by agent order by agent",
       [agents],
@@ -198,7 +192,7 @@ export class ChannelStore {
   }
 
   async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
-    const [row] = await this.#db.query<RawChannel>(
+    const [row] = await this.db.query<RawChannel>(
       "channel_find",
       `select ${COLUMNS} from channels where platform = $1 and name = $2`,
       [address.platform, address.name],
@@ -208,7 +202,7 @@ export class ChannelStore {
 
   /** The channels that were made last. */
   async newest(limit: number): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
+    const rows = await this.db.query<RawChannel>(
       "channels_newest",
       `select ${COLUMNS} from channels order by id desc limit $1`,
       [limit],
@@ -225,18 +219,15 @@ export class ChannelStore {
     const take = "update channels set epoch = epoch + 1 where id = $1 returning epoch";
     const takeInPartition = "select take_channel($1, $2) as epoch";
     const [row] = await (partitionEpoch === null
-      ? this.#db.query<{ epoch: number }>("channel_take", take, [id])
-      : this.#db.query<{ epoch: number }>("channel_take_in_partition", takeInPartition, [
-          id,
-          partitionEpoch,
-        ]));
+      ? this.db.query<{ epoch: number }>("channel_take", take, [id])
+      : this.db.query<{ epoch: number }>("channel_take_in_partition", takeInPartition, [id, partitionEpoch]));
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
     return row.epoch;
   }
 
   /** The channels that have a message with this id: its own, and threads that it is background of. */
   async withMessage(platform: string, messageId: string): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
+    const rows = await this.db.query<RawChannel>(
       "channels_with_message",
       `select ${COLUMNS_OF_C} from entries e join channels c on c.id = e.channel_id
         where e.message_id = $2 and c.platform = $1 order by c.id`,
@@ -247,7 +238,7 @@ export class ChannelStore {
 
   /** A message was taken back, wherever it stood. */
   async wasTakenBack(platform: string, messageId: string): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "message_taken_back",
       `select from entries e join channels c on c.id = e.channel_id
         where e.message_id = $2 and c.platform = $1 and e.deleted_at is not null limit 1`,
@@ -258,7 +249,7 @@ export class ChannelStore {
 
   /** Somebody has asked the agent something there. */
   async hasAddressed(address: ChannelAddress): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "channel_has_addressed",
       `select from channels c where c.platform = $1 and c.name = $2
           and exists (select from entries e where e.channel_id = c.id and e.addressed)`,
@@ -269,7 +260,7 @@ export class ChannelStore {
 
   /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ messageId: string }>(
+    const rows = await this.db.query<{ messageId: string }>(
       "channel_held",
       `select e.message_id from channels c join entries e on e.channel_id = c.id
         where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
@@ -285,7 +276,7 @@ export class ChannelStore {
    * work of a feature, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
    */
   async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
+    const rows = await this.db.query<RawChannel>(
       "channels_with_work",
       `select ${COLUMNS} from channels c where platform = any($1) and ${HAS_WORK} order by id`,
       [platforms, rawEntries],
@@ -299,7 +290,7 @@ export class ChannelStore {
     platforms: readonly string[],
     rawEntries: number,
   ): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
+    const rows = await this.db.query<RawChannel>(
       "channels_with_work_in",
       `select ${COLUMNS} from channels c
          left join lateral (${OLDEST_DUE}) d on c.due_to > c.settled_to
@@ -312,7 +303,7 @@ export class ChannelStore {
 
   /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
   async unfinished(id: ChannelId): Promise<string | null> {
-    const [row] = await this.#db.query<{ told: string }>(
+    const [row] = await this.db.query<{ told: string }>(
       "channel_unfinished",
       `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
                 (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
@@ -328,7 +319,7 @@ export class ChannelStore {
 
   /** Moves the omission on; it never falls. */
   async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "channel_omit",
       "update channels set omitted_to = greatest(omitted_to, $3) where id = $1 and epoch = $2 returning id",
       [id, epoch, toSeq],
@@ -338,7 +329,7 @@ export class ChannelStore {
 
   /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
   async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
-    const [row] = await this.#db.query<ResetTurn>(
+    const [row] = await this.db.query<ResetTurn>(
       "channel_reset",
       `select turn_id as id, coalesce(message_ids, '{}') as message_ids from reset_channel($1, $2, $3)
         where turn_id is not null`,

@@ -1,17 +1,11 @@
 import type { GatewayPlace, KeptSession } from "../../core/gateway.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** Rows of `gateway_sessions`: where the next start goes on. */
-export class GatewaySessionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class GatewaySessionStore extends Rows {
   /** @returns undefined: none was kept. `ageMs`: since it was known to live, by the clock of the database */
   async read(platform: string, shard: number): Promise<KeptSession | undefined> {
-    const [row] = await this.#db.query<KeptSession>(
+    const [row] = await this.db.query<KeptSession>(
       "gateway_session",
       `select shard, shards, account, session, resume_url, sequence,
               (extract(epoch from clock_timestamp() - heard_at) * 1000)::float8 as age_ms
@@ -28,7 +22,7 @@ export class GatewaySessionStore {
    */
   async keep(platform: string, row: GatewayPlace, epoch: number | null): Promise<boolean> {
     const { shard, shards, account, session, resumeUrl, sequence } = row;
-    const kept = await this.#db.query(
+    const kept = await this.db.query(
       "gateway_session_keep",
       `with held as materialized (
          select from gateway_shards s where s.platform = $1 and s.shard = $2 and s.epoch = $8::bigint for share)

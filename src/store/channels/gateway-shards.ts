@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { TAKE_LIMIT_MS } from "./partitions.ts";
 
 /** A shard with the epoch with which a daemon has taken it. */
@@ -18,19 +18,13 @@ export interface ShardState extends TakenShard {
 }
 
 /** Rows of `gateway_shards` and what belongs to them: how the daemons of a cluster share the connections to a platform. */
-export class GatewayShardStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class GatewayShardStore extends Rows {
   /**
    * Among how many shards the daemons divide a platform's servers: as many as this one wants, unless a daemon that is there has a shard
    * by another number.
    */
   async agree(platform: string, wanted: number): Promise<number> {
-    const [row] = await this.#db.query<{ shards: number }>(
+    const [row] = await this.db.query<{ shards: number }>(
       "gateway_shards_agree",
       "select agree_on_shards($1, $2::smallint) as shards",
       [platform, wanted],
@@ -50,7 +44,7 @@ export class GatewayShardStore {
     of: number,
     { owner, member }: { readonly owner: string; readonly member: string },
   ): Promise<TakenShard[] | null> {
-    const rows = await this.#db.query<TakenShard>(
+    const rows = await this.db.query<TakenShard>(
       "gateway_shards_take",
       "select shard, epoch from take_shards($1, $2, $3::smallint, $4, $5)",
       [platform, shards, of, owner, member],
@@ -61,7 +55,7 @@ export class GatewayShardStore {
 
   /** A daemon has given shards back in order: those that nobody has taken since. */
   async release(platform: string, held: readonly TakenShard[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "gateway_shards_release",
       `update gateway_shards s set member = null from unnest($2::smallint[], $3::bigint[]) h(shard, epoch)
         where s.platform = $1 and s.shard = h.shard and s.epoch = h.epoch`,
@@ -76,7 +70,7 @@ export class GatewayShardStore {
    */
   async takeLogin(platform: string, bucket: number, everyMs: number): Promise<number> {
     // A clock that was set back must not keep anybody waiting for longer than the pause.
-    const [taken] = await this.#db.query(
+    const [taken] = await this.db.query(
       "gateway_login_take",
       `insert into gateway_logins as l (platform, bucket, free_at)
        values ($1, $2, clock_timestamp() + $3 * interval '1 ms')
@@ -86,7 +80,7 @@ export class GatewayShardStore {
       [platform, bucket, everyMs],
     );
     if (taken !== undefined) return 0;
-    const [row] = await this.#db.query<{ waitMs: number }>(
+    const [row] = await this.db.query<{ waitMs: number }>(
       "gateway_login_wait",
       `select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000))::float8 as wait_ms
          from gateway_logins where platform = $1 and bucket = $2`,
@@ -97,7 +91,7 @@ export class GatewayShardStore {
 
   /** Those that the platforms' servers are divided among now, as far as any daemon has taken them. */
   async all(): Promise<ShardState[]> {
-    return this.#db.query<ShardState>(
+    return this.db.query<ShardState>(
       "gateway_shards_all",
       `select s.platform, s.shard, c.shards as of, s.epoch, s.owner, s.taken_at
          from gateway_shards s join gateway_shard_counts c on c.platform = s.platform and s.shard < c.shards

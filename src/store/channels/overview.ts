@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Seq } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
 import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
@@ -52,16 +52,10 @@ type RawOverview = RawChannel &
   };
 
 /** All channels at a glance, for an operator. It writes nothing. */
-export class OverviewStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class OverviewStore extends Rows {
   /** @returns words for the daemons that are connected; null: there are none */
   async daemons(): Promise<string | null> {
-    return findDaemons(this.#db);
+    return findDaemons(this.db);
   }
 
   /** The one that was made last first; default: all. @param page.before only those that were made before this one */
@@ -69,7 +63,7 @@ export class OverviewStore {
     page: { readonly limit?: number; readonly before?: number | undefined } = {},
   ): Promise<ChannelOverview[]> {
     const { limit = null, before = Number.MAX_SAFE_INTEGER } = page;
-    const rows = await this.#db.query<RawOverview>(
+    const rows = await this.db.query<RawOverview>(
       // One look into an index a channel and column: a long log costs no more than a short one.
       "channels_overview",
       `select ${COLUMNS_OF_C}, heard.appended_at as heard_at, due.count as due, due.since as due_since,
@@ -102,7 +96,7 @@ export class OverviewStore {
 
   /** How many messages of people the log has of each of these channels, deleted ones included. */
   async messages(channels: readonly ChannelRow[]): Promise<ReadonlyMap<ChannelRow["id"], number>> {
-    const rows = await this.#db.query<{ channel: ChannelRow["id"]; count: number }>(
+    const rows = await this.db.query<{ channel: ChannelRow["id"]; count: number }>(
       "channels_messages",
       `select channel_id as channel, count(*) as count from entries
         where channel_id = any ($1) and kind = 'user' and not (message_id like any ($2)) group by channel_id`,
@@ -113,7 +107,7 @@ export class OverviewStore {
 
   /** How much was said in a channel, by people and agents, that nobody took back; null: nothing was. */
   async said(channel: ChannelRow["id"]): Promise<MessageSpan | null> {
-    const [row] = await this.#db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
+    const [row] = await this.db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
       "channel_said",
       `select count(*) as count, min(at) as since, max(seq) as last from entries
         where channel_id = $1 and deleted_at is null
@@ -126,7 +120,7 @@ export class OverviewStore {
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
   async due(): Promise<DueChannels[]> {
-    return this.#db.lookUps().query<DueChannels>(
+    return this.db.lookUps().query<DueChannels>(
       "channels_due",
       `select c.platform, count(*) as channels,
               (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
@@ -138,7 +132,7 @@ export class OverviewStore {
   }
 
   async waiting(): Promise<Waiting> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       deliveries: number;
       running: number;
       ahead: number;

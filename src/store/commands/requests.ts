@@ -1,5 +1,5 @@
 import type { ChannelAddress, ChannelId, JobId } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
 
@@ -91,13 +91,7 @@ interface RawRequest extends ChannelAddress {
 }
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
-export class RequestStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RequestStore extends Rows {
   /**
    * Adds a request and notifies the listening daemons.
    * @returns the request's id
@@ -116,7 +110,7 @@ export class RequestStore {
     work: WaitingRequest["work"],
     of: AskedDaemon = { name: null, host: null },
   ): Promise<number> {
-    const [row] = await this.#db.query<{ id: number }>(
+    const [row] = await this.db.query<{ id: number }>(
       "request_add",
       "insert into requests (channel_id, kind, job_id, person, focus, for_daemon, for_host) values ($1, $2, $3, $4, $5, $6, $7) returning id",
       [
@@ -135,7 +129,7 @@ export class RequestStore {
 
   /** Takes a request back that nobody has taken. @returns false: somebody has */
   async withdraw(id: number): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "request_withdraw",
       "delete from requests where id = $1 and taken_at is null returning id",
       [id],
@@ -145,14 +139,14 @@ export class RequestStore {
 
   /** Removes an answered request, so that a read-only command leaves no row. */
   async remove(id: number): Promise<void> {
-    await this.#db.query("request_remove", "delete from requests where id = $1 and ended_at is not null", [
+    await this.db.query("request_remove", "delete from requests where id = $1 and ended_at is not null", [
       id,
     ]);
   }
 
   /** @throws Error if there is no such request any more */
   async state(id: number): Promise<RequestState> {
-    const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
+    const [row] = await this.db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
       "request_state",
       `select r.taken_at is not null as taken, r.ended_at is not null as ended,
               case when s.text is null then r.answer else r.answer || jsonb_build_object('text', s.text) end as answer
@@ -165,7 +159,7 @@ export class RequestStore {
 
   /** Requests that no daemon has taken, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
-    const rows = await this.#db.query<RawRequest>(
+    const rows = await this.db.query<RawRequest>(
       "requests_waiting",
       `select r.id, r.channel_id as channel, c.platform, c.name, r.kind, r.job_id as job, r.person, r.focus, r.for_daemon, r.for_host,
             (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
@@ -189,7 +183,7 @@ export class RequestStore {
 
   /** @returns false: another daemon has it, or it was withdrawn */
   async take(id: number): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "request_take",
       `update requests set taken_at = clock_timestamp(), focus = null
         where id = $1 and taken_at is null and kind = any($2) returning id`,
@@ -200,7 +194,7 @@ export class RequestStore {
 
   /** @param answer holds nothing that was said: a deletion does not reach it */
   async answer(id: number, answer: object): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "request_answer",
       "update requests set ended_at = clock_timestamp(), answer = $2 where id = $1 and ended_at is null",
       [id, JSON.stringify(answer)],
@@ -209,7 +203,7 @@ export class RequestStore {
 
   /** Removes expired requests and old answers. */
   async clean(): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "requests_clean",
       `delete from requests
         where (taken_at is null and created_at < now() - ${FORGOTTEN_AFTER_S} * interval '1 s')
@@ -219,7 +213,7 @@ export class RequestStore {
 
   /** Hears of new requests, on a connection of its own. `onEnd`: that connection is gone, listen again. */
   async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
-    return this.#db.listen(TOPIC, onRequest, onEnd);
+    return this.db.listen(TOPIC, onRequest, onEnd);
   }
 }
 
@@ -250,13 +244,7 @@ function toWork({
 const KEPT_DAYS = 8;
 
 /** Rows of `run_commands`. */
-export class RunCommandStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RunCommandStore extends Rows {
   /** A token for {@link claim}. */
   newClaim(): string {
     return randomUUID();
@@ -267,7 +255,7 @@ export class RunCommandStore {
    * @returns false: another process has run it
    */
   async claim(platform: string, messageId: string, claim: string): Promise<boolean> {
-    const [row] = await this.#db.query<{ claim: string }>(
+    const [row] = await this.db.query<{ claim: string }>(
       "command_claim",
       `with aged as (delete from run_commands where run_at < now() - make_interval(days => $4))
        insert into run_commands (platform, message_id, claim) values ($1, $2, $3)

@@ -1,6 +1,6 @@
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import { type ChannelId, type JobId, type Seq } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A job of a channel, as it was or is, and the summary that it made. */
 export interface CompactionRecord {
@@ -79,16 +79,10 @@ const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.t
   from jobs j left join summaries s on s.job_id = j.id`;
 
 /** What compactions did, for people. It writes nothing. */
-export class CompactionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CompactionStore extends Rows {
   /** The newest jobs of a channel, oldest first. */
   async list(channel: ChannelId, limit: number): Promise<CompactionRecord[]> {
-    const rows = await this.#db.query<JobRecord>(
+    const rows = await this.db.query<JobRecord>(
       "compactions_list",
       `${SELECT} where j.channel_id = $1 order by j.id desc limit $2`,
       [channel, limit],
@@ -97,7 +91,7 @@ export class CompactionStore {
   }
 
   async totals(channel: ChannelId): Promise<CompactionTotals> {
-    const rows = await this.#db.query<RawTotals>(
+    const rows = await this.db.query<RawTotals>(
       "compaction_totals",
       `select j.tier, count(s.id) as jobs,
               coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf' and s.id is not null), 0)::bigint as source,
@@ -132,7 +126,7 @@ export class CompactionStore {
 
   /** @param channel undefined: of whatever channel */
   async find(job: JobId, channel?: ChannelId): Promise<CompactionRecord | undefined> {
-    const [row] = await this.#db.query<JobRecord>(
+    const [row] = await this.db.query<JobRecord>(
       "compaction_find",
       `${SELECT} where j.id = $1 and ($2::bigint is null or j.channel_id = $2)`,
       [job, channel ?? null],
@@ -145,7 +139,7 @@ export class CompactionStore {
     channel: ChannelId,
     { fromSeq, toSeq }: Pick<CompactionRecord, "fromSeq" | "toSeq">,
   ): Promise<JobId | null> {
-    const [row] = await this.#db.query<{ id: JobId | null }>(
+    const [row] = await this.db.query<{ id: JobId | null }>(
       "compaction_covering",
       `select s.job_id as id from summaries s
         where s.channel_id = $1 and s.live and s.from_seq <= $2 and s.to_seq >= $3`,
@@ -156,7 +150,7 @@ export class CompactionStore {
 
   /** The job that is under way. */
   async liveJob(channel: ChannelId): Promise<CompactionRecord | null> {
-    const [row] = await this.#db.query<JobRecord>(
+    const [row] = await this.db.query<JobRecord>(
       "compaction_live",
       `${SELECT} where j.channel_id = $1 and j.state in ('running', 'staged')`,
       [channel],

@@ -1,7 +1,7 @@
 import type { ChannelAddress, ChannelId } from "../../core/ids.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A reaction in the log, given or taken back. */
 export interface ReactionRow {
@@ -16,16 +16,10 @@ export interface ReactionRow {
 }
 
 /** Entries that are reactions. */
-export class ReactionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ReactionStore extends Rows {
   /** All that were ever given under a message, by the person or by anybody; the oldest first. */
   async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {
-    const rows = await this.#db.query<Omit<ReactionRow, "address"> & { readonly name: string }>(
+    const rows = await this.db.query<Omit<ReactionRow, "address"> & { readonly name: string }>(
       "reactions_under",
       `select e.channel_id as channel, c.name, e.message_id as id, e.author_id as person, e.at, e.deleted_at is not null as is_taken_back
          from entries e join channels c on c.id = e.channel_id

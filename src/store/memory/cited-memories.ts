@@ -2,7 +2,7 @@ import { type AgentId, type ChannelAddress, type ChannelId, type MemoryId } from
 import type { MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
 import type { ChannelRow } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { type ListedMemory } from "./memories.ts";
 import { askedBy, type AskingChannel, SAID_IN, IN_SCOPE } from "./memory-scope.ts";
 import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "./memory-rows.ts";
@@ -53,17 +53,11 @@ const OWN_WORDS = `exists (select from memory_sources s where s.memory_id = m.id
    where s.memory_id = m.id and e.author_id is distinct from $1)`;
 
 /** Memories with what proves them, for the people who may see them. */
-export class CitedMemoryStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CitedMemoryStore extends Rows {
   /** Which of these the asking channel may see, each with what proves it. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawCited>(
+    const rows = await this.db.query<RawCited>(
       "memories_cited",
       `select ${CITED_COLUMNS}, ${SAID_IN} as from
          from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
@@ -81,7 +75,7 @@ export class CitedMemoryStore {
     { id, name }: { readonly id: string; readonly name: string },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited>(
+    const rows = await this.db.query<RawCited>(
       "memories_about",
       `select ${CITED_COLUMNS}, ${SAID_IN} as from
          from memories m join channels c on c.id = m.channel_id
@@ -103,7 +97,7 @@ export class CitedMemoryStore {
     elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & { ownProofs: number }>(
+    const rows = await this.db.query<RawCited & { ownProofs: number }>(
       "memories_own_words",
       `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
          from memories m join channels c on c.id = m.channel_id and c.platform = $2

@@ -8,7 +8,7 @@ import {
 } from "../../core/ids.ts";
 import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 import {
   ASSERTER,
@@ -110,20 +110,14 @@ export const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
   ) m`;
 
 /** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
-export class MemoryStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MemoryStore extends Rows {
   /**
    * Memories that the asking channel may see and that share a word or a piece of one with the query.
    * @param signal ends the look-up
    */
   async search(asker: AskingChannel, query: MemoryQuery, signal?: AbortSignal): Promise<MemoryHit[]> {
     // One after the other: a search takes one connection at a time.
-    const db = this.#db.lookUps(signal);
+    const db = this.db.lookUps(signal);
     const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
     const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
     const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
@@ -142,7 +136,7 @@ export class MemoryStore {
 
   /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
-    const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
+    const rows = await this.db.query<RawMemory & { from: ListedMemory["from"] }>(
       "memories_in_scope",
       `select ${MEMORY_COLUMNS}, ${SAID_IN} as from
          from memories m where ${IN_SCOPE} and not (m.valid_to is null and ${IS_FOLDED})
@@ -154,7 +148,7 @@ export class MemoryStore {
 
   /** Those of the channel that asks that this person said first (null: whoever did), the newest first. */
   async assertedBy(asker: AskingChannel, person: string | null, limit: number): Promise<Memory[]> {
-    const rows = await this.#db.query<RawMemory>(
+    const rows = await this.db.query<RawMemory>(
       "memories_asserted",
       `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
         order by m.valid_from desc, m.id desc limit $6`,
@@ -166,7 +160,7 @@ export class MemoryStore {
   /** Which of these the asking channel may see. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<Memory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawMemory>(
+    const rows = await this.db.query<RawMemory>(
       "memories_visible",
       `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
       [...askedBy(asker), ids],
@@ -176,7 +170,7 @@ export class MemoryStore {
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
-    const [row] = await this.#db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
+    const [row] = await this.db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
       "memory_find",
       `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
               (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'asserter', memory_asserter(f.id, f.asserted_by),
@@ -194,7 +188,7 @@ export class MemoryStore {
    * Number of deletions of texts that were said in a channel or a thread's channel, or shown there from another channel.
    */
   async takenBack(channel: ChannelId): Promise<number> {
-    const [row] = await this.#db.query<{ takenBack: number }>(
+    const [row] = await this.db.query<{ takenBack: number }>(
       "channel_taken_back_of",
       "select notes_taken_back($1) as taken_back",
       [channel],
@@ -205,12 +199,12 @@ export class MemoryStore {
   /** Counts refused memories; what they said is kept nowhere. */
   async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
     if (reasons.length === 0) return;
-    await this.#db.query("memories_rejected", "select count_rejected($1, $2)", [channel, reasons]);
+    await this.db.query("memories_rejected", "select count_rejected($1, $2)", [channel, reasons]);
   }
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.#db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
+    const rows = await this.db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
       "memories_rejections",
       `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
         where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
@@ -221,7 +215,7 @@ export class MemoryStore {
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
   async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
-    const rows = await this.#db.query<RawRecord>(
+    const rows = await this.db.query<RawRecord>(
       "memories_list",
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,

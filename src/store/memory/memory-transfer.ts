@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
@@ -37,16 +37,10 @@ interface RawPortable extends RawMemory, ChannelAddress, Pick<PortableMemory, "a
 }
 
 /** Memories on their way into a file, and out of one. */
-export class MemoryTransferStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MemoryTransferStore extends Rows {
   /** The memories behind an id, of all channels or of one; by id, `limit` at most. */
   async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
-    const rows = await this.#db.query<RawPortable>(
+    const rows = await this.db.query<RawPortable>(
       "memories_page",
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
               (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
@@ -68,7 +62,7 @@ export class MemoryTransferStore {
 
   /** When a text of the channel was last edited or taken back; null: never. */
   async erasedAt(channel: ChannelId): Promise<Date | null> {
-    return readErasedAt(this.#db, channel);
+    return readErasedAt(this.db, channel);
   }
 
   /**
@@ -86,7 +80,7 @@ export class MemoryTransferStore {
       erasedAt: Date | null,
     ) => MemoryDraft | { readonly refused: Refusal },
   ): Promise<Imported<Refusal>> {
-    return this.#db.transaction(async (client) => {
+    return this.db.transaction(async (client) => {
       await client.query("channel_lock", "select from channels where id = $1 for no key update", [
         channel.id,
       ]);

@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A row of `learned_models`. */
 export interface LearnedModelRow {
@@ -26,15 +26,9 @@ interface RawLearned {
 }
 
 /** What was learned of models, by a hash of their server's address. All daemons of the database share it. */
-export class LearnedModelStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class LearnedModelStore extends Rows {
   async load(server: string): Promise<LearnedModelRow[]> {
-    const rows = await this.#db.query<RawLearned>(
+    const rows = await this.db.query<RawLearned>(
       "learned_models_load",
       `select model, window_tokens, configured, window_at, factor, window_source, window_until
          from learned_models where server = $1`,
@@ -53,7 +47,7 @@ export class LearnedModelStore {
     model: string,
     { tokens, source, configured, at, until }: NonNullable<LearnedModelRow["window"]>,
   ): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "learned_window_keep",
       `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
        values ($1, $2, $3, $4, $5, $6, $7)
@@ -67,7 +61,7 @@ export class LearnedModelStore {
   }
 
   async forget(server: string, model: string): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "learned_models_forget",
       "delete from learned_models where server = $1 and model = $2",
       [server, model],
@@ -75,7 +69,7 @@ export class LearnedModelStore {
   }
 
   async keepFactor(server: string, model: string, factor: number): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "learned_factor_keep",
       `insert into learned_models (server, model, factor) values ($1, $2, $3)
        on conflict (server, model) do update set factor = excluded.factor`,

@@ -1,6 +1,6 @@
 import type { ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { askedBy, type AskingChannel, visibleMemories } from "../memory/memory-scope.ts";
 import { MEMORY_COLUMNS, memoryOf } from "../memory/memory-rows.ts";
 
@@ -52,13 +52,7 @@ function differs(bits: string): string {
 }
 
 /** Vectors of texts beside the log, where an embedding model is configured. */
-export class VectorStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class VectorStore extends Rows {
   /**
    * Entries of a channel that are nearest to an embedding, the nearest first.
    * @param signal ends the look-up
@@ -69,7 +63,7 @@ export class VectorStore {
     range: { readonly from: Seq; readonly to: Seq },
     signal?: AbortSignal,
   ): Promise<Seq[]> {
-    const rows = await this.#db.lookUps(signal).query<{ seq: Seq }>(
+    const rows = await this.db.lookUps(signal).query<{ seq: Seq }>(
       "vectors_entries_near",
       `select n.seq from (
          select v.seq, ${differs("$2")} as differs from (
@@ -84,7 +78,7 @@ export class VectorStore {
 
   /** The same of the memories that the asking channel may see. */
   async memoriesNear(asker: AskingChannel, near: NearTo, signal?: AbortSignal): Promise<Memory[]> {
-    const rows = await this.#db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
+    const rows = await this.db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
       "vectors_memories_near",
       `select ${MEMORY_COLUMNS} from (
          select n.* from (
@@ -109,7 +103,7 @@ export class VectorStore {
     after: number,
     limit: number,
   ): Promise<{ readonly channels: readonly ChannelId[]; readonly last: number }> {
-    const [row] = await this.#db.query<{ channels: ChannelId[]; last: number }>(
+    const [row] = await this.db.query<{ channels: ChannelId[]; last: number }>(
       "vectors_behind",
       `select coalesce((select max(id) from memories), 0)::float8 as last,
               (select coalesce(jsonb_agg(b.id), '[]') from (
@@ -126,13 +120,13 @@ export class VectorStore {
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
-    const [begun] = await this.#db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
+    const [begun] = await this.db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
       "vectors_begin",
       "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
       [channel, model],
     );
     const from = { entriesTo: begun?.entriesTo ?? 0, memoriesTo: begun?.memoriesTo ?? 0 };
-    const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
+    const entries = await this.db.query<{ seq: number; text: string; md5: string }>(
       // Behind an old message that was edited nearly all have one: they are passed over at once.
       "vectors_entries",
       `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
@@ -143,7 +137,7 @@ export class VectorStore {
         order by e.seq limit $3`,
       [channel, from.entriesTo, limit],
     );
-    const memories = await this.#db.query<{ id: MemoryId; text: string }>(
+    const memories = await this.db.query<{ id: MemoryId; text: string }>(
       "vectors_memories",
       `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
          from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
@@ -174,7 +168,7 @@ export class VectorStore {
   ): Promise<void> {
     const entries = vectors.flatMap(({ of, bits }) => ("seq" in of ? [[of.seq, of.md5, bits]] : []));
     const memories = vectors.flatMap(({ of, bits }) => ("memory" in of ? [[of.memory, bits]] : []));
-    await this.#db.query("vectors_keep", "select keep_vectors($1, $2, $3, $4, $5, $6, $7)", [
+    await this.db.query("vectors_keep", "select keep_vectors($1, $2, $3, $4, $5, $6, $7)", [
       channel,
       model,
       from.entriesTo,
@@ -194,7 +188,7 @@ export class VectorStore {
   async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
     const folded: MemoryId[] = [];
     for (const memory of memories) {
-      const [row] = await this.#db.query<{ folded: boolean }>(
+      const [row] = await this.db.query<{ folded: boolean }>(
         "memory_fold",
         "select fold_memory($1, $2, $3) as folded",
         [channel, memory, share],
@@ -206,7 +200,7 @@ export class VectorStore {
 
   /** How many texts have vectors, and about how many entries wait for theirs. */
   async progress(model: string): Promise<{ readonly kept: number; readonly waiting: number }> {
-    const [row] = await this.#db.query<{ kept: number; waiting: number }>(
+    const [row] = await this.db.query<{ kept: number; waiting: number }>(
       "vectors_progress",
       `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
               (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c

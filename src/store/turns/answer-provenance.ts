@@ -1,6 +1,6 @@
 import type { RecalledIds } from "../../core/entry.ts";
 import type { AgentId, ChannelAddress, ChannelId, Seq, TurnId } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
 /** How an answer came about. */
@@ -61,16 +61,10 @@ interface RawAnswer extends Omit<AnswerRecord, "seqs" | "calls" | "recalled"> {
 const NEWEST_CALLS = 1000;
 
 /** Facts about answers, for commands and reports. */
-export class AnswerProvenanceStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AnswerProvenanceStore extends Rows {
   /** The people whose messages are being answered, or wait for the next turn where none runs: their ids. */
   async beingAnswered(channel: ChannelId): Promise<string[]> {
-    const rows = await this.#db.query<{ authorId: string }>(
+    const rows = await this.db.query<{ authorId: string }>(
       "answers_asked_by",
       `select distinct e.author_id from channels c
          left join turns t on t.channel_id = c.id and t.state = 'running'
@@ -84,7 +78,7 @@ export class AnswerProvenanceStore {
 
   /** The agent that wrote a message of this bot; null: the channel's own agent, or it is not a message of this bot. */
   async agentOf({ platform, name }: ChannelAddress, messageId: string): Promise<AgentId | null> {
-    const [row] = await this.#db.query<{ agent: AgentId | null }>(
+    const [row] = await this.db.query<{ agent: AgentId | null }>(
       "answer_agent",
       `select e.data->>'agent' as agent from channels c
          join deliveries d on d.channel_id = c.id and d.message_id = $3
@@ -97,7 +91,7 @@ export class AnswerProvenanceStore {
 
   /** Ids of the authors of these messages of a direct conversation; empty: another kind of channel, or the log lacks the messages. */
   async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
-    const rows = await this.#db.query<{ authorId: string }>(
+    const rows = await this.db.query<{ authorId: string }>(
       "answer_dm_authors",
       `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
         where c.platform = $1 and c.name = $2 and c.kind = 'dm' and e.kind = 'user' and e.message_id = any($3)`,
@@ -110,7 +104,7 @@ export class AnswerProvenanceStore {
   async lastFailure(
     channel: ChannelId,
   ): Promise<{ readonly at: Date; readonly reason: string | null } | null> {
-    const [row] = await this.#db.query<{ state: TurnState; at: Date; reason: string | null }>(
+    const [row] = await this.db.query<{ state: TurnState; at: Date; reason: string | null }>(
       "answer_last_failure",
       `select state, settled_at as at, reason from turns where channel_id = $1 and state <> 'running'
         order by to_seq desc, id desc limit 1`,
@@ -121,7 +115,7 @@ export class AnswerProvenanceStore {
 
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
-    const [row] = await this.#db.query<RawMessageEnd>(
+    const [row] = await this.db.query<RawMessageEnd>(
       "answer_end",
       `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
               d.message_id, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.data->>'agent' as agent,
@@ -143,7 +137,7 @@ export class AnswerProvenanceStore {
 
   /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
-    const [answer] = await this.#db.query<RawAnswer>(
+    const [answer] = await this.db.query<RawAnswer>(
       "answer_last",
       `select e.turn_id as turn, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent,
               coalesce(t.model_ms, 0) as model_ms,
@@ -154,13 +148,13 @@ export class AnswerProvenanceStore {
     );
     if (answer === undefined) return null;
     const [entries, calls] = await Promise.all([
-      this.#db.query<{ seq: number }>(
+      this.db.query<{ seq: number }>(
         "answer_entries",
         `select seq from entries where channel_id = $1 and seq between $2 and $3
             and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
         [channel, answer.fromSeq, answer.seq, answer.turn, answer.toSeq],
       ),
-      this.#db.query<AnswerRecord["calls"][number]>(
+      this.db.query<AnswerRecord["calls"][number]>(
         "answer_calls",
         `select model, outcome, total_ms
            from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest

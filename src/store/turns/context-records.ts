@@ -3,7 +3,7 @@ import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts
 import type { RecalledIds } from "../../core/entry.ts";
 import { type AgentId, type ChannelId, type JobId, type Seq, type TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /**
  * What the last request of a turn was made of. Of messages it holds only the words by which sections were chosen.
@@ -116,19 +116,13 @@ interface RawRecord extends Pick<ContextRecord, "turn" | "at"> {
 }
 
 /** Rows of `context_records`. */
-export class ContextRecordStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ContextRecordStore extends Rows {
   /**
    * Keeps the records of turns, and only the newest of a channel, in one transaction.
    * @returns false for a record that is not kept: it may hold texts that were deleted, edited or forgotten since its turn began
    */
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
-    const rows = await this.#db.query<{ kept: boolean }>(
+    const rows = await this.db.query<{ kept: boolean }>(
       "context_records_keep",
       `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
                 array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
@@ -142,7 +136,7 @@ export class ContextRecordStore {
 
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
   async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
-    const [row] = await this.#db.query<RawRecord>(
+    const [row] = await this.db.query<RawRecord>(
       "context_record_find",
       `select r.turn_id as turn, r.at, r.content, coalesce((
          select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
@@ -166,7 +160,7 @@ export class ContextRecordStore {
 
   /** The turns whose records are kept, the newest first. */
   async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
-    return this.#db.query<Pick<ContextRecord, "turn" | "at">>(
+    return this.db.query<Pick<ContextRecord, "turn" | "at">>(
       "context_record_list",
       "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
       [channel],

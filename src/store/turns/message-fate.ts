@@ -1,7 +1,7 @@
 import type { AgentId, ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
 import { COMMAND_PREFIX, OWN_AUTHOR, REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
 /** What became of a message, as the rows have it. */
@@ -71,16 +71,10 @@ type RawFate = Omit<MessageFate, "turn" | "running"> &
   };
 
 /** Reads what became of messages. */
-export class MessageFateStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MessageFateStore extends Rows {
   /** A person's newest message: no reaction, and no command, whose message is kept for what it says. */
   async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       seq: number | null;
       lostSeq: number | null;
       from: string | null;
@@ -109,7 +103,7 @@ export class MessageFateStore {
 
   /** @returns null: the log has no message there */
   async of(channel: ChannelId, seq: Seq): Promise<MessageFate | null> {
-    const [row] = await this.#db.query<RawFate>(
+    const [row] = await this.db.query<RawFate>(
       "fate_of",
       `select e.seq, e.message_id, e.at, e.addressed as is_addressed, e.deleted_at is not null as is_deleted,
               exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as is_edited,

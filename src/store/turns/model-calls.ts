@@ -2,7 +2,7 @@ import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
 import type { ChannelId, JobId, TurnId } from "../../core/ids.ts";
 import type { FeatureCallPurpose } from "../../features/declarations.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
 /** What one call of a model cost. */
@@ -77,15 +77,9 @@ export const SPENDING = `model, count(*) as calls,
   coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion_tokens`;
 
 /** Rows of `model_calls`. */
-export class ModelCallStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ModelCallStore extends Rows {
   async add(calls: readonly ModelCallRow[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "model_call_add",
       `insert into model_calls (${BILL_COLUMNS})
        select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $1)`,
@@ -95,7 +89,7 @@ export class ModelCallStore {
 
   /** What a channel has cost so far. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const rows = await this.#db.query<ModelCallTotals["models"][number] & { peak: number }>(
+    const rows = await this.db.query<ModelCallTotals["models"][number] & { peak: number }>(
       "model_call_totals",
       `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak
          from model_calls where channel_id = $1 group by purpose, model order by purpose desc, model`,
@@ -108,7 +102,7 @@ export class ModelCallStore {
 
   /** What the calls of a channel's compactions have cost, by job and model. */
   async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId, readonly ModelSpending[]>> {
-    const rows = await this.#db.query<ModelSpending & { job: JobId }>(
+    const rows = await this.db.query<ModelSpending & { job: JobId }>(
       "model_calls_of_jobs",
       `select job_id as job, ${SPENDING} from model_calls
         where channel_id = $1 and job_id is not null group by job_id, model order by model`,

@@ -2,7 +2,7 @@ import type { JobKind } from "../../core/compaction.ts";
 import type { RecalledIds, RememberedStatement } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
 import type { AgentId, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { TurnState } from "./turns.ts";
 
@@ -45,16 +45,10 @@ type RawPastTurn = Omit<PastTurn, "agent" | "recalled"> & {
 };
 
 /** How a channel was answered and compacted so far, for whoever looks back. It writes nothing. */
-export class PastStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class PastStore extends Rows {
   /** The settled turns whose last message is among from..to, in the order in which they began. */
   async turns(channel: ChannelId, from: Seq, to: Seq): Promise<PastTurn[]> {
-    const rows = await this.#db.query<RawPastTurn>(
+    const rows = await this.db.query<RawPastTurn>(
       "past_turns",
       `select t.id, t.from_seq, t.to_seq, t.agent, t.state, w.last_seq, w.recalled
          from turns t left join (
@@ -80,12 +74,12 @@ export class PastStore {
     ids: readonly MemoryId[],
     agent?: AgentId,
   ): Promise<ReadonlyMap<number, RememberedStatement>> {
-    return readStatements(this.#db, channel, ids, agent);
+    return readStatements(this.db, channel, ids, agent);
   }
 
   /** Up to where each `/reset` has covered the channel, in order. */
   async resets(channel: ChannelId): Promise<Seq[]> {
-    const rows = await this.#db.query<{ toSeq: number }>(
+    const rows = await this.db.query<{ toSeq: number }>(
       "past_resets",
       "select to_seq from summaries where channel_id = $1 and kind = 'reset' order by to_seq",
       [channel],
@@ -94,7 +88,7 @@ export class PastStore {
   }
 
   async summaryLengths(channel: ChannelId): Promise<SummaryLengths[]> {
-    return this.#db.query<SummaryLengths>(
+    return this.db.query<SummaryLengths>(
       "past_summary_lengths",
       `select j.kind, j.level, s.kind as made_by, count(*) as count,
               sum(j.source_tokens)::bigint as source_tokens, sum(s.tokens)::bigint as tokens
@@ -106,7 +100,7 @@ export class PastStore {
   }
 
   async calls(channel: ChannelId): Promise<PastCalls> {
-    const [row] = await this.#db.query<PastCalls>(
+    const [row] = await this.db.query<PastCalls>(
       "past_calls",
       `select (array_agg(m.model order by m.id desc) filter (where purpose = 'turn'))[1] as model,
               coalesce(sum(estimated_tokens) filter (where purpose = 'turn' and prompt_tokens is not null), 0)::bigint

@@ -1,3 +1,4 @@
+import { Rows } from "../database/rows.ts";
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
 import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
@@ -8,7 +9,7 @@ import { toDraftRow } from "../log/draft-rows.ts";
 import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
-import { type Database, ASYNC_COMMIT } from "../database/database.ts";
+import { ASYNC_COMMIT } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
@@ -73,13 +74,7 @@ interface RawPart {
 }
 
 /** Rows of `turns`. Every write carries the owner's epoch; an old one is refused. */
-export class TurnStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class TurnStore extends Rows {
   /**
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
@@ -95,7 +90,7 @@ export class TurnStore {
     agent?: AgentId,
     by: TurnId | null = null,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
+    const [row] = await this.db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
       "turn_begin",
       `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
        select $1, $2, $3, $4, $5,
@@ -115,7 +110,7 @@ export class TurnStore {
    * @param failures of its own so far
    */
   async beginAgain(owner: { epoch: number }, turn: RunningTurn, failures: number): Promise<RunningTurn> {
-    const [row] = await this.#db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
+    const [row] = await this.db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
       "turn_begin_again",
       `update turns set attempts = attempts + 1, deaths = deaths + (epoch <> $2)::integer,
                         failures = greatest(failures, $3), epoch = $2
@@ -128,7 +123,7 @@ export class TurnStore {
 
   /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
-    const [row] = await this.#db.query<{ agent: AgentId | null }>(
+    const [row] = await this.db.query<{ agent: AgentId | null }>(
       "turn_last_agent",
       "select agent from turns where channel_id = $1 order by id desc limit 1",
       [channel],
@@ -138,7 +133,7 @@ export class TurnStore {
 
   /** How a turn ended; null if it runs, or never was. */
   async outcome(id: TurnId): Promise<TurnEnd | null> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       state: TurnState | "running";
       reason: string | null;
       modelMs: number | null;
@@ -177,8 +172,8 @@ export class TurnStore {
       calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
     ];
     const [row] = await (handed === null
-      ? this.#db.query<RawSettled>("settle_turn", SETTLE, values)
-      : this.#db.query<RawSettled>("settle_handing_over", SETTLE_HANDING_OVER, [
+      ? this.db.query<RawSettled>("settle_turn", SETTLE, values)
+      : this.db.query<RawSettled>("settle_handing_over", SETTLE_HANDING_OVER, [
           ...values,
           JSON.stringify(draftRecord(handed)),
         ]));
