@@ -18,7 +18,6 @@ import { withoutSecrets } from "../secrets.ts";
 
 type Part = ContextReport["segments"][number];
 
-/** Shown characters of a part. */
 const SHOWN_LENGTH = 3000;
 
 /** The parts of the next model call, one per line: key, label, tokens, share of the usable window. Pure. */
@@ -130,7 +129,6 @@ function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }
   return { ...report, sections: report.sections.filter((section) => !isOperators(section)) };
 }
 
-/** The report with secrets masked in texts of the log. */
 function maskedReport(report: ChannelReport, masked: (text: string) => string): ChannelReport {
   return {
     ...report,

@@ -231,7 +231,6 @@ export function isAgentId(value: unknown): value is AgentId {
   return typeof value === "string" && /^[a-z0-9][a-z0-9_-]{0,62}$/.test(value);
 }
 
-/** One of `[[agents]]`. */
 export const agentSchema = z.strictObject({
   id: z
     .custom<AgentId>(isAgentId)

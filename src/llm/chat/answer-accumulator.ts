@@ -13,7 +13,6 @@ import { ThinkingFilter, type Visible } from "./thinking-filter.ts";
  */
 const MAX_CHARACTERS_PER_TOKEN = 16;
 
-/** The content of one chunk. */
 export interface Progress extends Visible {
   /** Text, calls or thinking: the model is at work. */
   readonly isAlive: boolean;

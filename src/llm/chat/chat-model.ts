@@ -341,7 +341,6 @@ function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): 
   return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
-/** The usage that a server reports with an error. */
 function usageIn({ error }: APIError): TokenUsage | undefined {
   const told: unknown = error;
   return typeof told === "object" && told !== null && "usage" in told

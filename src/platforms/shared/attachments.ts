@@ -7,7 +7,6 @@ import { displayName, sliceWhole } from "../../text/text.ts";
 import type { ChannelPolicy } from "../platform.ts";
 import { type OwnHosts, ownAddress } from "./own-address.ts";
 
-/** A file that somebody attached to a message. */
 export interface AttachedFile {
   readonly name: string;
   /** MIME type; empty if the platform gives none. */

@@ -36,7 +36,6 @@ async function receive(inbox: PlatformInbox, message: InboundMessage): Promise<I
   }
 }
 
-/** The session's own channel. */
 function placeOf({ channel, multi }: Session): ChannelOnPlatform {
   return {
     channel: { platform: PLATFORM_NAME, name: channel },

@@ -13,7 +13,6 @@ import {
   type RowCounts,
 } from "./backup-file.ts";
 
-/** Told of each table that is done. */
 export type OnTable = (table: string, of: number) => void;
 
 /**

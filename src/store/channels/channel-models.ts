@@ -13,7 +13,6 @@ export interface LostModel {
   readonly before: number;
 }
 
-/** Models that were chosen for channels. */
 export class ChannelModelStore extends Rows {
   /** @param chosen null: the agent's model answers again @returns the channel's row from now on */
   async choose(

@@ -6,7 +6,6 @@ import { FEATURE_WORK } from "../../features/declarations.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** A model that somebody has chosen for a channel. */
 export interface ChosenModel {
   /** As the configuration names it. */
   readonly name: string;

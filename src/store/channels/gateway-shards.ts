@@ -1,7 +1,6 @@
 import { Rows } from "../database/rows.ts";
 import { TAKE_LIMIT_MS } from "./partitions.ts";
 
-/** A shard with the epoch with which a daemon has taken it. */
 export interface TakenShard {
   readonly shard: number;
   readonly epoch: number;

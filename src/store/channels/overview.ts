@@ -3,7 +3,6 @@ import type { Seq } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
 import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
 
-/** A channel beside others. */
 export interface ChannelOverview {
   readonly channel: ChannelRow;
   /** Time of the last message of a person; null: there is no message. */
@@ -15,7 +14,6 @@ export interface ChannelOverview {
   readonly lastRequest: { readonly model: string; readonly tokens: number; readonly at: Date } | null;
 }
 
-/** What was said in a channel. */
 export interface MessageSpan {
   readonly count: number;
   readonly since: Date;

@@ -3,7 +3,6 @@ import { type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts
 import { Rows } from "../database/rows.ts";
 import { type ChannelRow, COLUMNS_OF_C, OLDEST_DUE, type RawChannel, toChannel } from "./channels.ts";
 
-/** A partition with the epoch with which a daemon has taken it. */
 export interface TakenPartition {
   readonly id: number;
   readonly epoch: number;

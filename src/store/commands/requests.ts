@@ -243,7 +243,6 @@ function toWork({
 /** Days that a command is remembered: a message that was missed for more than a week is not looked at as one any more. */
 const KEPT_DAYS = 8;
 
-/** Rows of `run_commands`. */
 export class RunCommandStore extends Rows {
   /** A token for {@link claim}. */
   newClaim(): string {

@@ -13,9 +13,7 @@ export interface CompactionRecord {
   readonly toSeq: Seq;
   /** Messages, calls and results in its range; notices are not counted. */
   readonly messages: number;
-  /** Level of the summary that it makes. */
   readonly level: number;
-  /** Estimated tokens of what it covers. */
   readonly sourceTokens: number;
   /** Null: none was committed. */
   readonly summary: {

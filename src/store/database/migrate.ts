@@ -79,7 +79,6 @@ export async function readSchemaState(database: Queryable): Promise<SchemaState>
   return { current: row?.there === true ? await readVersion(database) : 0, known: await readKnownVersion() };
 }
 
-/** The version of the schema that this code is for. */
 export async function readKnownVersion(): Promise<number> {
   return BASELINE_VERSION + (await listFiles(FORWARD)).length;
 }

@@ -74,7 +74,6 @@ async function findWhatRepeats(
   return { terms, seqs: calls, to, since: rows[0]?.since ?? null };
 }
 
-/** The memories that entries prove. */
 async function readProved(
   tx: Queryable,
   channel: ChannelId,

@@ -51,7 +51,6 @@ export interface SpokenPlace {
 /** Somebody whom the log has heard. */
 export interface KnownPerson {
   readonly platform: string;
-  /** The platform's id. */
   readonly id: string;
   /** The last name that they spoke under. */
   readonly name: string;

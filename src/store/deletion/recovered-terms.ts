@@ -12,7 +12,6 @@ import type { LookedThrough } from "./removal.ts";
  * fingerprints the texts have. No other person's terms are found, and what nothing repeats needs no deletion.
  */
 
-/** A message whose text has expired. */
 interface ExpiredText {
   readonly seq: Seq;
   /** Null: there are no fingerprints, so that it may have said anything. */

@@ -8,7 +8,6 @@ import { Rows } from "../database/rows.ts";
 /** Turns of a channel among whose answers a reply is looked for. */
 const RECENT_TURNS = 200;
 
-/** A picture of a message. */
 export interface KeptImage {
   /** The platform's id of the message. */
   readonly messageId: string;
@@ -30,7 +29,6 @@ export interface ListedImage {
 
 /** A picture that a tool has brought. */
 export interface KeptResultImage {
-  /** Of its result. */
   readonly seq: Seq;
   /** Among those of the turn. */
   readonly number: number;

@@ -217,7 +217,6 @@ export class LogStore {
   }
 }
 
-/** The entry that a draft became. */
 export function entryOfDraft(
   draft: TurnEntryDraft,
   seq: Seq,

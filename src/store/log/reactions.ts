@@ -7,15 +7,12 @@ import { Rows } from "../database/rows.ts";
 export interface ReactionRow {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
-  /** Its id as a message. */
   readonly id: string;
   readonly person: string;
-  /** When it was given. */
   readonly at: Date;
   readonly isTakenBack: boolean;
 }
 
-/** Entries that are reactions. */
 export class ReactionStore extends Rows {
   /** All that were ever given under a message, by the person or by anybody; the oldest first. */
   async under(platform: string, messageId: string, person: string | null): Promise<ReactionRow[]> {

@@ -11,7 +11,6 @@ import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "
 export interface CitedMemory extends ListedMemory {
   /** Whose it is. */
   readonly agent: AgentId;
-  /** Where it was said. */
   readonly channel: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">;
   /** All channels of that workspace see it. */
   readonly isShared: boolean;
@@ -19,7 +18,6 @@ export interface CitedMemory extends ListedMemory {
   readonly sources: readonly CitedSource[];
 }
 
-/** A message that proves a memory. */
 export interface CitedSource extends MemorySource {
   readonly author: string;
   readonly at: Date;

@@ -42,7 +42,6 @@ export interface MemoryQuery {
   readonly limit: number;
 }
 
-/** A found memory. */
 export interface MemoryHit {
   readonly memory: Memory;
   /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
@@ -54,7 +53,6 @@ export interface MemoryHit {
   readonly asserter: string | null;
 }
 
-/** A memory with everything that is known of it. */
 export interface MemoryRecord extends Memory {
   /** It was read from a file. */
   readonly imported?: true;
@@ -81,12 +79,10 @@ export interface RejectedMemories {
   readonly lastAt: Date;
 }
 
-/** Whose a memory is. */
 export interface Owned {
   readonly id: MemoryId;
   /** Id of the person who said it first; null: the agent itself. */
   readonly asserter: string | null;
-  /** The messages of people that prove it. */
   readonly messages: readonly { readonly id: string; readonly author: string }[];
 }
 

@@ -26,7 +26,6 @@ export interface PortableSource {
   readonly quote: string;
 }
 
-/** A message to look for. */
 export type WantedMessage = Pick<PortableSource, "message" | "author">;
 
 /** What became of a memory from a file: its number; null: it is known; or why it is refused. */

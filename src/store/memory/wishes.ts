@@ -20,7 +20,6 @@ export interface KeptWishes {
   readonly doubted: readonly DoubtedWish[];
 }
 
-/** What is there of one channel. */
 export interface KeptHere extends KeptWishes {
   readonly rejections: readonly Rejection[];
 }
@@ -48,7 +47,6 @@ function signedPart(
   return ["wish", channel, agent, seq, act, topic, person, asker, wish, quote, at];
 }
 
-/** With what wishes are signed. */
 export interface Signing {
   readonly signer: Signer;
   /** Wishes are not kept, because they could not be signed. */

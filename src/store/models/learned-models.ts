@@ -1,6 +1,5 @@
 import { Rows } from "../database/rows.ts";
 
-/** A row of `learned_models`. */
 export interface LearnedModelRow {
   readonly model: string;
   /** A window, how it was learned and until when it is believed, with what was configured at that time (0: nothing). */

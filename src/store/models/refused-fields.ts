@@ -1,6 +1,5 @@
 import { Rows } from "../database/rows.ts";
 
-/** A row of `refused_fields`. */
 export interface RefusedFieldRow {
   readonly model: string;
   readonly refused: {

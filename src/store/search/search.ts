@@ -9,13 +9,11 @@ import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
 import { steadyNow } from "../../async/clock.ts";
 
-/** A found entry. */
 export interface SearchHit {
   readonly seq: Seq;
   readonly score: number;
 }
 
-/** What to look for in a channel. */
 export interface SearchQuery {
   /** A query in the syntax of tsquery that finds by the index; "": by no words. */
   readonly pick: string;
@@ -29,7 +27,6 @@ export interface SearchQuery {
   readonly limit: number;
 }
 
-/** What was found, yet to be ranked. */
 export interface FoundLines {
   /** Lines that hold a picking term, and two on each side of them. */
   readonly lines: LineColumns;

@@ -7,7 +7,6 @@ import { MEMORY_COLUMNS, memoryOf } from "../memory/memory-rows.ts";
 /** The signs of a vector's numbers as a bit string: what is near in meaning differs in few of them. */
 export type Bits = string;
 
-/** What is near to an embedding. */
 export interface NearTo {
   /** The model's name, as the vectors were kept under it. */
   readonly model: string;
@@ -17,13 +16,11 @@ export interface NearTo {
   readonly limit: number;
 }
 
-/** A text that has no vector yet. */
 export interface TextToEmbed {
   readonly of: { readonly seq: Seq; readonly md5: string } | { readonly memory: MemoryId };
   readonly text: string;
 }
 
-/** How far a channel has vectors. */
 export interface VectorProgress {
   readonly entriesTo: Seq;
   /** By id; 0: none. */

@@ -3,7 +3,6 @@ import type { AgentId, ChannelAddress, ChannelId, Seq, TurnId } from "../../core
 import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
-/** How an answer came about. */
 export interface AnswerRecord {
   readonly turn: TurnId;
   readonly at: Date;
@@ -16,11 +15,9 @@ export interface AnswerRecord {
   /** From the turn's begin to its settlement, ms. */
   readonly turnMs: number;
   readonly modelMs: number;
-  /** Its calls of models, in order. */
   readonly calls: readonly { readonly model: string; readonly outcome: string; readonly totalMs: number }[];
 }
 
-/** How the turn of a message ended, and what people have of it. */
 export interface MessageEnd {
   /** `stopped` also where it was covered by `/reset`. */
   readonly state: TurnState;

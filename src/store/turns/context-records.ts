@@ -61,7 +61,6 @@ export interface ContextRecord {
   readonly prefix: RecordedPrefix;
 }
 
-/** A section without its text. */
 export type RecordedSection = Omit<Section, "text"> & {
   /** SHA-256 of the shown text in hexadecimal; null: the section is messages or tools, and no text. */
   readonly sha256: string | null;
@@ -91,13 +90,10 @@ export interface RecordedPrefix {
 
 /** What a turn answers, as its request shows it. */
 export interface SeenByTurn {
-  /** The newest entry that it can have seen. */
   readonly seenTo: Seq;
-  /** The messages that it answers, as far as they have a text. */
   readonly answered: readonly { readonly seq: Seq; readonly text: string }[];
 }
 
-/** What is kept of a turn. */
 export interface TurnRecord {
   readonly channel: ChannelId;
   readonly record: ContextRecord;
@@ -115,7 +111,6 @@ interface RawRecord extends Pick<ContextRecord, "turn" | "at"> {
   readonly jobs: { from: number; to: number; job: JobId }[];
 }
 
-/** Rows of `context_records`. */
 export class ContextRecordStore extends Rows {
   /**
    * Keeps the records of turns, and only the newest of a channel, in one transaction.

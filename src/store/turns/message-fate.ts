@@ -4,7 +4,6 @@ import { storableText } from "../../text/text.ts";
 import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
-/** What became of a message, as the rows have it. */
 export interface MessageFate {
   readonly seq: Seq;
   readonly messageId: string;
@@ -70,7 +69,6 @@ type RawFate = Omit<MessageFate, "turn" | "running"> &
     readonly isOfMessage: boolean;
   };
 
-/** Reads what became of messages. */
 export class MessageFateStore extends Rows {
   /** A person's newest message: no reaction, and no command, whose message is kept for what it says. */
   async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {

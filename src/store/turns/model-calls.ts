@@ -5,7 +5,6 @@ import type { FeatureCallPurpose } from "../../features/declarations.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** What one call of a model cost. */
 export interface ModelCallRow {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
@@ -76,7 +75,6 @@ export const SPENDING = `model, count(*) as calls,
   coalesce(sum(written_tokens), 0)::bigint as written_tokens,
   coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion_tokens`;
 
-/** Rows of `model_calls`. */
 export class ModelCallStore extends Rows {
   async add(calls: readonly ModelCallRow[]): Promise<void> {
     await this.db.query(
@@ -87,7 +85,6 @@ export class ModelCallStore extends Rows {
     );
   }
 
-  /** What a channel has cost so far. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
     const rows = await this.db.query<ModelCallTotals["models"][number] & { peak: number }>(
       "model_call_totals",

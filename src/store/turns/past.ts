@@ -6,7 +6,6 @@ import { Rows } from "../database/rows.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { TurnState } from "./turns.ts";
 
-/** A settled turn, as the log has it. */
 export interface PastTurn extends TurnRange {
   readonly state: TurnState;
   /** The last entry that it wrote; null: none. */

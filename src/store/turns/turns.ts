@@ -15,7 +15,6 @@ import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } fr
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
-/** How a turn ended, as the log has it. */
 export interface TurnEnd {
   readonly state: TurnState;
   readonly reason: string | null;
@@ -41,11 +40,9 @@ export interface Settlement {
   readonly handOff?: LoggedMessage;
 }
 
-/** What a settlement has written. */
 export interface Settled {
   /** The turn's last entry, where it has one. */
   readonly entry: Entry | null;
-  /** What is to be sent. */
   readonly parts: Delivery[];
   /** What was handed over; null: nothing, or the log had it already. */
   readonly handedOver: UserEntry | null;

@@ -25,7 +25,6 @@ export interface ReadOptions {
 
 /** Only names the files. */
 const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
-/** For unknown kinds of messages. */
 const NO_WORDS = "[message without words]";
 const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
 
