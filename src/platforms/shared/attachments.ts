@@ -8,7 +8,6 @@ import type { ChannelPolicy } from "../platform.ts";
 import { contentOf, type FileContent } from "./file-content.ts";
 import { type OwnHosts, ownAddress } from "./own-address.ts";
 
-/** A file that somebody attached to a message. */
 export interface AttachedFile {
   readonly name: string;
   /** MIME type; empty if the platform gives none. */

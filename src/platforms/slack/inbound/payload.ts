@@ -116,7 +116,6 @@ export const slashCommand = z.object({
 });
 export type SlashCommand = z.infer<typeof slashCommand>;
 
-/** A press on a button of a message. */
 export const buttonPress = z.object({
   type: z.literal("block_actions"),
   user: z.object({ id: z.string() }),

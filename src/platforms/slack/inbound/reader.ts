@@ -144,7 +144,6 @@ export class MessageReader {
     return { text: readable, mentions: ids.people.flatMap((id) => known.get(id) ?? []) };
   }
 
-  /** A channel with its names. */
   async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
     const { names } = this.#parts;
     const [bot, info] = await Promise.all([names.bot(), names.channel(channel)]);
