@@ -44,7 +44,6 @@ export interface StaffedAgent {
   readonly madeOf?: string;
 }
 
-/** Who is told what happens to agents. */
 export interface AgentEvents {
   /** Of each answer of a fallback. */
   readonly onPassedOver?: RetryOptions["onPassedOver"];
@@ -54,7 +53,6 @@ export interface AgentEvents {
   readonly servers?: Pick<ServerToolsParts, "log" | "mask" | "timing">;
 }
 
-/** The agents of a configuration, by id. */
 export class Agents implements AsyncDisposable {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
@@ -98,7 +96,6 @@ export class Agents implements AsyncDisposable {
     return this.#prompts === prompts && known?.madeOf === madeOf ? known : undefined;
   }
 
-  /** The agent of exactly this id. */
   named(id: AgentId): StaffedAgent | undefined {
     return this.#byId.get(id);
   }
@@ -263,7 +260,6 @@ export function createAgents(
   return new Agents([first, ...rest], { prompts, models, choosable: choosableModels(config) }, before);
 }
 
-/** What one agent is made with. */
 interface AgentMaking {
   readonly config: Pick<Config, "llm"> & Partial<Pick<Config, "agentsDir">>;
   readonly models: Models;

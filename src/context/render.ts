@@ -356,7 +356,6 @@ export function absenceText(
   return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
 }
 
-/** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {
   let tokens = estimateTokens(message.text) + MESSAGE_OVERHEAD;
   if (message.role === "assistant") {

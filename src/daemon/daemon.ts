@@ -43,7 +43,6 @@ export interface DaemonOptions extends BaseOptions {
   readonly lookUpWithinMs?: number | undefined;
 }
 
-/** A running Weir. */
 export interface Daemon
   extends
     AsyncDisposable,
@@ -51,12 +50,10 @@ export interface Daemon
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   readonly features: Pick<OpenFeatures, keyof FolderTexts | "readWaitedFor" | "serviceOf">;
-  /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
-  /** Reads the schema version of the database. */
   readonly readSchema: () => Promise<SchemaState>;
   /** See `OpenFeatures`. */
   sweepFiles(): Promise<void>;
@@ -64,7 +61,6 @@ export interface Daemon
   readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration again, and puts it in force. `isForced`: even if it may be half of a change. Never rejects. */
   reload(isForced?: boolean): Promise<ReloadAnswer>;
-  /** Masks all known secrets in a text. */
   readonly masked: (text: string) => string;
   /** Aborted when its database has ended for good: the daemon must be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;

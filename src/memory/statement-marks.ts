@@ -55,7 +55,6 @@ const UNSPACED_CHANGE = /今は|今では|もう|になった|に変え|变成|�
 /** Words that signal an addition, and no replacement. */
 const ADDS = /\b(?:also|too|as well|another|additionally|auch|außerdem|aussi|también|anche)\b|も|也/iu;
 
-/** The marks and the subject of a statement. */
 export function marksOf(statement: string): StatementMarks {
   const text = normalForm(normalForm(statement.slice(0, MAX_LENGTH), "NFKC"), "NFC");
   const marks = new Set<string>();

@@ -13,7 +13,6 @@ import { holdsSecret } from "./secrets.ts";
  * manner of an answer pass, and hardly any others. Pure.
  */
 
-/** Wishes of one call that are looked at. */
 const MAX_WISHES = 8;
 const MAX_WISH = 160;
 const MAX_QUOTE = 200;

@@ -15,7 +15,7 @@ import { ErasureStore } from "./deletion/erasures.ts";
 import { TermKeys } from "./deletion/fingerprints.ts";
 import { RetentionStore } from "./deletion/retention.ts";
 import { GapStore, ListeningWatermarkStore } from "./channels/gaps.ts";
-import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
+import { GatewaySessionStore } from "./channels/gateway-shards.ts";
 import { GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";

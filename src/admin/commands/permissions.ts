@@ -8,19 +8,16 @@ import type { CommandRule, Typed } from "./command-rule.ts";
 
 /** Who may run what. Pure. */
 
-/** Where a command is given. */
 export interface CommandPlace {
   readonly platform: string;
   readonly kind: ChannelKind;
   /** Id of the server or team. */
   readonly workspace: string;
-  /** How a command is typed there. */
   readonly typed: Typed;
   /** Ids of the people who are being answered there. */
   readonly answering: readonly string[];
 }
 
-/** The configured owners of channels. */
 export type OwnersConfig = {
   readonly [Name in ChatPlatform]: Pick<ChatPlatformConfig, "owners" | "ownerRoles"> | null;
 } & {

@@ -187,7 +187,6 @@ function recalledBy(
 /** An earlier message that was found for an answer. */
 type RecalledEntry = UserEntry | AssistantEntry;
 
-/** The sources of an answer. */
 interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "modelMs" | "calls"> {
   readonly asked: readonly UserEntry[];
   readonly memories: readonly Memory[];
@@ -200,7 +199,6 @@ interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "m
   readonly sections: readonly RecordedSection[];
 }
 
-/** Shown lines of each kind. */
 const SHOWN = 10;
 /** Shown characters of a text. */
 const SHOWN_TEXT = 60;

@@ -141,7 +141,6 @@ function typeLines({ types }: ContextReport): string[] {
     .map(([type, tokens]) => `${type} ${formatNumber(tokens)}`);
 }
 
-/** The parts, in the order of the request. */
 function partLines({ segments }: ContextReport): string[] {
   return segments
     .filter(({ tokens }) => tokens > 0)

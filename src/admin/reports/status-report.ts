@@ -14,7 +14,6 @@ import {
   describeRefusal,
 } from "./daemon-status.ts";
 
-/** What waits of a feature. */
 interface WaitingFeature {
   readonly name: string;
   line(time: TimeFormat, oldest: (since: Date | null) => string): string;
@@ -39,7 +38,6 @@ export interface StatusReport {
   readonly fullest: readonly ListedChannel[];
 }
 
-/** Fullest channels that are named. */
 const MOST_FULLEST = 5;
 
 /** A summary of all channels, by the database. Pure. */

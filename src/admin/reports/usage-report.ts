@@ -7,7 +7,6 @@ import { alignNumbers } from "../../text/markdown-table.ts";
 import { parseSpan } from "../../text/when.ts";
 import { describeCost } from "./cost-format.ts";
 
-/** One line of spending. */
 export interface UsageLine {
   /** Null: no person has asked for it. */
   readonly key: string | null;

@@ -28,7 +28,6 @@ import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
-  /** Recall that outlives the turn. */
   readonly allRecall: ActorParts["recall"];
   /** The channel's own agent, even if a guest answers this turn. */
   readonly own: ActorParts["agent"];

@@ -28,7 +28,6 @@ export interface Sections {
 
 const NO_SECTIONS: Sections = { static: [], dynamic: [], focus: null };
 
-/** The signals that each kind responds to. */
 const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
   memory: ["continue", "plan"],
   note: ["continue", "plan", "verify"],
@@ -149,7 +148,6 @@ function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
   });
 }
 
-/** A shown text with its estimate. */
 type Counted = { readonly text: string; readonly estimated: number };
 
 const TEXTS = new WeakMap<AgentFile, Counted>();

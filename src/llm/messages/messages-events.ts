@@ -59,7 +59,6 @@ export class MessagesReader implements WireReader {
     number,
     { type: string; thinking?: string; signature?: string; data?: string }
   >();
-  /** Ids of the calls, by their place. */
   readonly #calls = new Map<number, string>();
   #usage: Readonly<Record<string, number>> = {};
   #hasText = false;
@@ -138,7 +137,6 @@ export class MessagesReader implements WireReader {
     }
   }
 
-  /** An unstreamed answer. */
   #whole(whole: z.infer<typeof message>): unknown {
     this.#count(whole.usage);
     const blocks = whole.content ?? [];

@@ -35,7 +35,6 @@ export const messageSchema = z.object({
   listen: z.boolean(),
   kind: kindSchema,
 });
-/** A change of a message; without a channel: in each channel that has it. */
 const ofAnyChange = { ...ofAnyEvent, channel: z.string().optional() };
 export const editSchema = z.object({ type: z.literal("edit"), ...ofAnyChange, text: z.string() });
 export const deletionSchema = z.object({ type: z.literal("deletion"), ...ofAnyChange });

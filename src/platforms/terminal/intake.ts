@@ -3,7 +3,7 @@ import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { ChannelOnPlatform, InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import type { Session } from "./presenters/presenter.ts";
-import { SESSION_HELP } from "./typed/typed-line.ts";
+import { SESSION_HELP } from "./typed/help.ts";
 
 export const PLATFORM_NAME = "terminal";
 
@@ -36,7 +36,6 @@ async function receive(inbox: PlatformInbox, message: InboundMessage): Promise<I
   }
 }
 
-/** The session's own channel. */
 function placeOf({ channel, multi }: Session): ChannelOnPlatform {
   return {
     channel: { platform: PLATFORM_NAME, name: channel },

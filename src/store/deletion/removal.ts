@@ -40,7 +40,6 @@ export type Cause =
       readonly kind: "edited";
       readonly seq: Seq;
       readonly text: string;
-      /** The notices of its edits. */
       readonly notices: readonly Seq[];
     }
   | { readonly kind: "elsewhere" };

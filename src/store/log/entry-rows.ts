@@ -100,10 +100,8 @@ export async function readEntries(
   to: Seq,
 ): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read",
-      text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
+    "entries_read",
+    `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
     [channel, from, to],
   );
   return resolve(client, channel, rows);
@@ -120,10 +118,8 @@ export async function readCurrentEntries(
   to: Seq,
 ): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_current",
-      text: `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
+    "entries_read_current",
+    `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
     [channel, from, to],
   );
   return resolve(client, channel, rows);
@@ -136,10 +132,8 @@ export async function readEntriesAt(
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
   const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_at",
-      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
-    },
+    "entries_read_at",
+    `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
     [channel, seqs],
   );
   return resolve(client, channel, rows);
@@ -181,7 +175,7 @@ export async function readSaid(
     values,
   }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<RawSaid[]> {
-  return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+  return client.query<RawSaid>(name, selectSaid("$1", seqs), values);
 }
 
 /** Characters that one look-up brings. */
@@ -251,7 +245,8 @@ async function readReferences(
 ): Promise<ReadonlyMap<Seq, EntryReference>> {
   if (seqs.length === 0) return new Map();
   const rows = await client.query<RawEntry>(
-    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
+    "references_read",
+    `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)`,
     [channel, [...new Set(seqs)]],
   );
   return new Map(rows.map((row) => [row.seq, toReference(row)]));

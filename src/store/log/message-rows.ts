@@ -29,7 +29,6 @@ export interface AppendedRow {
   readonly turnId?: TurnId | null;
 }
 
-/** What the log takes of a message. */
 export type LoggedMessage = Pick<
   InboundMessage,
   "id" | "author" | "text" | "at" | "addressed" | "replyTo" | "isBackground" | "isLate"
@@ -95,7 +94,6 @@ export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
   return { duplicate: false, seq, entry: loggedEntry(draft, seq), turn };
 }
 
-/** The entry that a message has become. */
 export function loggedEntry(draft: MessageDraft, seq: Seq): UserEntry {
   const { isLate: _, ...entry } = draft;
   return { ...entry, seq };

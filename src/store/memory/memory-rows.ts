@@ -37,7 +37,6 @@ export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by a
 /** Id of who said it first; null: the agent. */
 export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
-/** A memory by its columns. */
 export function memoryOf(row: RawMemory): Memory {
   return {
     id: row.id,
