@@ -108,7 +108,7 @@ const COMMANDS = {
 
 test("each command is in the table of those that look and those that act", () => {
   const { stdout, stderr, stdin } = process;
-  const idle = { onHangUp: () => undefined, tellReady: () => undefined };
+  const idle = { onHangUp: () => undefined, onExit: () => undefined, tellReady: () => undefined };
   const io = { cwd: "/", stdout, stderr, stdin, shutdown: new AbortController().signal, ...idle };
   const names = createProgram(io).commands.map((command) => command.name());
   assert.deepEqual(names.toSorted(), Object.values(COMMANDS).join(" ").split(" ").toSorted());
