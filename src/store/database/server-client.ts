@@ -176,9 +176,9 @@ function tlsOf(settings: TlsSettings): false | ConnectionOptions {
     );
   const check = checkOf(mode, root);
   return {
-    ...(root !== undefined && root !== SYSTEM && { ca: read("sslrootcert", root) }),
-    ...(sslcert !== undefined && { cert: read("sslcert", sslcert) }),
-    ...(sslkey !== undefined && { key: read("sslkey", sslkey) }),
+    ...(root !== undefined && root !== SYSTEM && { ca: fileOf("sslrootcert", root) }),
+    ...(sslcert !== undefined && { cert: fileOf("sslcert", sslcert) }),
+    ...(sslkey !== undefined && { key: fileOf("sslkey", sslkey) }),
     rejectUnauthorized: check !== "none",
     ...(check === "authority" && { checkServerIdentity: () => undefined }),
   };
@@ -190,7 +190,7 @@ function checkOf(mode: string, root: string | undefined): Check {
   return root === undefined ? "none" : "authority";
 }
 
-function read(name: string, file: string): string {
+function fileOf(name: string, file: string): string {
   try {
     return readText(file, LONGEST_FILE);
   } catch (cause) {

@@ -169,12 +169,9 @@ function selectSaid(channel: string, seqs: string): string {
  */
 export async function readSaid(
   client: Queryable,
-  {
-    name,
-    seqs,
-    values,
-  }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+  parts: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<RawSaid[]> {
+  const { name, seqs, values } = parts;
   return client.query<RawSaid>(name, selectSaid("$1", seqs), values);
 }
 
