@@ -66,11 +66,7 @@ export class Agents implements AsyncDisposable {
   /** @param before those of the configuration before: what was made of the same agents is theirs */
   constructor(
     agents: readonly [StaffedAgent, ...StaffedAgent[]],
-    parts: {
-      readonly prompts: Prompts;
-      readonly models: Models;
-      readonly choosable: readonly string[];
-    },
+    parts: { readonly prompts: Prompts; readonly models: Models; readonly choosable: readonly string[] },
     before?: Agents,
   ) {
     const { prompts, models, choosable } = parts;

@@ -99,12 +99,7 @@ export async function readEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    "entries_read",
-    `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  return readResolved(client, "entries_read", `${READ} where ${IN_RANGE}`, [channel, from, to]);
 }
 
 /**
@@ -117,12 +112,8 @@ export async function readCurrentEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    "entries_read_current",
-    `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_WITHOUT_OUTDATED} where ${IN_RANGE}`;
+  return readResolved(client, "entries_read_current", text, [channel, from, to]);
 }
 
 /** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
@@ -131,12 +122,19 @@ export async function readEntriesAt(
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    "entries_read_at",
-    `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
-    [channel, seqs],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`;
+  return readResolved(client, "entries_read_at", text, [channel, seqs]);
+}
+
+const IN_RANGE = "e.channel_id = $1 and e.seq between $2 and $3 order by e.seq";
+
+async function readResolved(
+  client: Queryable,
+  name: string,
+  text: string,
+  values: readonly [channel: ChannelId, ...unknown[]],
+): Promise<Entry[]> {
+  return resolve(client, values[0], await client.query<RawEntry>(name, text, values));
 }
 
 /** What people and agents said, as {@link said} reads it. */
