@@ -1,6 +1,6 @@
-import { type Command, Option, InvalidArgumentError } from "commander";
+import { Argument, type Command, Option, InvalidArgumentError } from "commander";
 import type { CommonOptions, Io } from "./shared/io.ts";
-import { wholeNumber, withConfig, positiveNumber } from "./shared/options.ts";
+import { positiveNumber, type Shell, SHELLS, wholeNumber, withConfig } from "./shared/options.ts";
 import type { ReplayOptions } from "./replay.ts";
 import type { ChatOptions } from "./chat.ts";
 import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
@@ -377,7 +377,26 @@ export function addUpkeep(program: Command, io: Io): void {
       const { loopback } = await import("./loopback.ts");
       await loopback(io, port);
     });
+  addCompletion(program, io);
 }
+
+function addCompletion(program: Command, io: Io): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell that will read it").choices(SHELLS))
+    .description("print the script by which a shell completes weir's commands, options and their values")
+    .addHelpText("after", HOW_TO_COMPLETE)
+    .action(async (shell: Shell) => {
+      const { printCompletion } = await import("./completion.ts");
+      await printCompletion(io, program, shell);
+    });
+}
+
+const HOW_TO_COMPLETE = `
+Load it where the shell starts:
+  bash  source <(weir completion bash)       in ~/.bashrc
+  zsh   source <(weir completion zsh)        in ~/.zshrc, after compinit
+  fish  weir completion fish | source        in ~/.config/fish/config.fish`;
 
 function addBackups(program: Command, io: Io): void {
   withConfig(program.command("backup"))

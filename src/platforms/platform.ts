@@ -253,6 +253,8 @@ export interface PlatformCommand {
   readonly name: string;
   /** One line. */
   readonly help: string;
+  /** A short list of commands has it. Default: only the whole list. */
+  readonly isCommon?: true | undefined;
   /** Null: it has no argument. */
   readonly argument: null | {
     /** Name of the argument's field, where the platform has fields: small letters, digits, `-` and `_`, at most 32. */

@@ -93,6 +93,7 @@ function describeMessage(message: ModelMessage): string {
 export const contextCommand: Command = {
   name: "context",
   help: "how full the context is, and with what",
+  isCommon: true,
   argument: { name: "part", form: "list | detail KEY", help: "its parts, or one of them in full" },
   allowed: "everybody",
   run: showContext,

@@ -23,7 +23,8 @@ const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
   name: "forget",
-  help: "forget a memory, end what was learned, or forget all that you have said",
+  help: "forget a memory, what was learned, or all that you have said",
+  isCommon: true,
   argument: {
     name: "what",
     form: "NUMBER | L1 | QUERY | me | me everywhere",

@@ -32,7 +32,8 @@ const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {
   name: "memory",
-  help: "what is remembered here, of something or of you, who said it and when",
+  help: "what is remembered here, of something or of you, and who said it",
+  isCommon: true,
   argument: {
     name: "query",
     form: "QUERY | me",
@@ -45,6 +46,7 @@ export const memoryCommand: Command = {
 export const rememberCommand: Command = {
   name: "remember",
   help: "keep a statement of yours for this place, in your own words",
+  isCommon: true,
   argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
   allowed: "everybody",
   keepsMessage: true,

@@ -7,6 +7,10 @@ export function withConfig(command: Command): Command {
   );
 }
 
+/** Shells in which the program's commands can be completed. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
+
 /** Reads an option's value: 1 or more. */
 export function positiveNumber(text: string): number {
   const value = wholeNumber(text);

@@ -63,6 +63,11 @@ export async function openBroker(url: string, name: string, signal?: AbortSignal
   }
 }
 
+/** Whether the broker refused a call with this reply code of AMQP, which amqplib sets as `code`. */
+export function isRefusedWith(error: unknown, code: number): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
 class Open implements BrokerConnection {
   readonly model: ChannelModel;
   readonly closed: Promise<string>;

@@ -93,7 +93,7 @@ class SlackPlatform implements Platform {
     const api = new SlackApi(this.#apiOptions);
     const people = new People();
     this.#names = new Names(api, log);
-    this.#reader = new MessageReader({ names: this.#names, people, botToken, apiUrl, log });
+    this.#reader = new MessageReader({ api, names: this.#names, people, botToken, apiUrl, log });
     const { readEveryMs } = this.#timing;
     this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
     const { streamMs: intervalMs, firstPieceMs: firstAfterMs, lookAgainMs } = this.#timing;

@@ -3,7 +3,7 @@ import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import type { Session } from "./presenters/presenter.ts";
-import { SESSION_HELP } from "./typed/typed-line.ts";
+import { SESSION_HELP } from "./typed/help.ts";
 
 export const PLATFORM_NAME = "terminal";
 

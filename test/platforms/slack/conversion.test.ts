@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emojiName, shownEmoji } from "../../../src/platforms/slack/outbound/emoji.ts";
-import {
-  attachedWords,
-  readableText,
-  unescapeText,
-} from "../../../src/platforms/slack/inbound/readable-text.ts";
+import { readableText, unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
 import { fitMrkdwn, toMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
 import { escapeText } from "../../support/slack/world.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
@@ -29,7 +25,7 @@ const INBOUND: Readonly<Record<string, string>> = {
   "<!date^1392734382^{date_short}|Feb 18>": "Feb 18",
   "<!date^0^{date}>": "1970-01-01T00:00:00.000Z",
   "<https://a.test/?x=1&amp;y=2>": "https://a.test/?x=1&y=2",
-  "<https://a.test|a.test>": "https://a.test",
+  "<https://a.test|a.test> <http://README.md|README.md>": "a.test README.md",
   "<https://a.test|the page>": "[the page](https://a.test)",
   "<mailto:a@b.test|a@b.test>": "a@b.test",
   "1 <2": "1 <2",
@@ -103,15 +99,6 @@ describe("what people wrote, made readable", () => {
     );
     const texts = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
     fc.assert(fc.property(texts, (raw) => assert.ok(readableText(raw, NAMES).isWellFormed())));
-  });
-
-  test("the words of old integrations count, previews of links do not", () => {
-    const attachments = [
-      { title: "Build 7", text: "failed", fallback: "x" },
-      { from_url: "https://a.test", title: "A page" },
-      { fallback: "only this" },
-    ];
-    assert.equal(attachedWords({ ts: "1.0", attachments }), "Build 7\nfailed\nonly this");
   });
 });
 

@@ -75,6 +75,7 @@ const welcome = z.object({
     z.object({
       name: z.string(),
       help: z.string(),
+      isCommon: z.literal(true).optional(),
       argument: z.object({ name: z.string(), form: z.string(), help: z.string() }).nullable(),
     }),
   ),

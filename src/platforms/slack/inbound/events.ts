@@ -9,7 +9,8 @@ import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
-import { isSameSaid, isSpoken } from "./readable-text.ts";
+import { isSpoken } from "./readable-text.ts";
+import { isSameSaid } from "./visible-parts.ts";
 import type { Names } from "../web/names.ts";
 import {
   changedMessage,
