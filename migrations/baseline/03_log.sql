@@ -45,6 +45,7 @@ comment on column entries.tokens is 'estimated tokens of the text as a model rea
 comment on column entries.after_seq is 'the last message of the turn that wrote this: in the view it stands right behind it';
 comment on column entries.data is
   'by kind. tool_call: {calls, recalled}; tool_result: {call_id, tool, references}; notice: {edits} or {absence}; assistant: {stopped}. '
+  'standIn: of what a turn wrote, the built-in stand-in and no model did; '
   'agent: of a message whom it is meant for, of what a turn wrote who did (none: the channel''s own agent); chain: of a hand-off; '
   'unheard: of a message, the agent answers nobody like its author there; '
   'late: the message was read later than it was said, and nobody knows who could read the channel then';
