@@ -173,18 +173,33 @@ describe("what the agent wrote, as Slack's markup", () => {
 });
 
 test("emoji have their names, both ways", () => {
-  assert.deepEqual(["👍", "❤️", "❤", ":shipit:", "tada", "🦩"].map(emojiName), [
-    "+1",
-    "heart",
-    "heart",
-    "shipit",
-    "tada",
-    null,
-  ]);
-  assert.deepEqual(["+1", "thumbsup", "wave::skin-tone-2", "shipit"].map(shownEmoji), [
-    "👍",
-    "👍",
-    "👋",
-    ":shipit:",
-  ]);
+  assert.deepEqual(
+    ["👍", "❤️", "❤", ":shipit:", "tada", "🦩", "👍🏽", "1️⃣", "🇯🇵", "👨‍💻", "\u{10FFFF}"].map(emojiName),
+    [
+      "+1",
+      "heart",
+      "heart",
+      "shipit",
+      "tada",
+      "flamingo",
+      "+1::skin-tone-4",
+      "one",
+      "jp",
+      "male-technologist",
+      null,
+    ],
+  );
+  assert.deepEqual(
+    [
+      "+1",
+      "thumbsup",
+      "wave::skin-tone-2",
+      "shipit",
+      "saluting_face",
+      "flag-jp",
+      "male-technologist::skin-tone-3",
+      "two_men_holding_hands::skin-tone-2::skin-tone-3",
+    ].map(shownEmoji),
+    ["👍", "👍", "👋🏻", ":shipit:", "🫡", "🇯🇵", "👨🏼‍💻", "👨🏻‍🤝‍👨🏼"],
+  );
 });
