@@ -66,17 +66,10 @@ export class Agents implements AsyncDisposable {
   /** @param before those of the configuration before: what was made of the same agents is theirs */
   constructor(
     agents: readonly [StaffedAgent, ...StaffedAgent[]],
-    {
-      prompts,
-      models,
-      choosable,
-    }: {
-      readonly prompts: Prompts;
-      readonly models: Models;
-      readonly choosable: readonly string[];
-    },
+    parts: { readonly prompts: Prompts; readonly models: Models; readonly choosable: readonly string[] },
     before?: Agents,
   ) {
+    const { prompts, models, choosable } = parts;
     this.first = agents[0];
     this.#models = models;
     this.choosable = new Set(choosable);

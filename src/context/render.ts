@@ -304,12 +304,8 @@ export class Renderer {
   }
 
   /** A tool result as a model reads it. */
-  toolText({
-    text,
-    deleted,
-    references,
-    memories,
-  }: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
+  toolText(result: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
+    const { text, deleted, references, memories } = result;
     const quoted = references.map((reference) =>
       this.line(
         reference.at,

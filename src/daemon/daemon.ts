@@ -169,15 +169,12 @@ function deferFirstSteps(
   stack: AsyncDisposableStack,
   { config, cluster }: DaemonOptions,
   draining: { deadline: AbortSignal },
-  {
-    platforms,
-    opened,
-    keeper,
-  }: Pick<BaseServices, "opened"> & {
+  parts: Pick<BaseServices, "opened"> & {
     readonly platforms: readonly Platform[];
     readonly keeper: StatusKeeper;
   },
 ): void {
+  const { platforms, opened, keeper } = parts;
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
   });
@@ -199,42 +196,25 @@ const PROBE_MS = 2000;
 /** @returns undefined: no cluster, so this daemon is home of all channels */
 async function keepHomes(
   { cluster }: DaemonOptions,
-  {
-    store,
-    homes,
-    handOver,
-    renewal,
-    resumption,
-    waker,
-    platforms,
-    work,
-    current,
-    opened,
-    log,
-  }: Pick<Base, "store" | "current" | "log"> &
+  parts: Pick<Base, "store" | "current" | "log"> &
     Pick<BaseServices, "opened"> &
     Omit<LiveChannels, "drain"> & {
       readonly platforms: readonly Platform[];
       readonly work: { start(): void };
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
+  const { store, homes, platforms, work, current, opened } = parts;
   if (cluster === undefined) return undefined;
   const { HomeKeeper } = await import("../channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({
+      ...parts,
       cluster: cluster.homes,
-      store,
-      homes,
-      handOver,
-      renewal,
-      resumption,
-      waker,
       daemon: cluster.name,
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(current.setup.config),
       onTakenUp: () => work.start(),
-      log,
     }),
   );
   const row = stack.use(cluster.present?.(store, () => homes.held));

@@ -56,10 +56,7 @@ export function isNamed(time: DayRange, named: readonly DayRange[]): boolean {
 }
 
 function span(one: DayRange, other: DayRange): DayRange {
-  return {
-    from: one.from < other.from ? one.from : other.from,
-    to: one.to > other.to ? one.to : other.to,
-  };
+  return { from: one.from < other.from ? one.from : other.from, to: one.to > other.to ? one.to : other.to };
 }
 
 function isSame(one: DayRange, other: DayRange): boolean {

@@ -1,4 +1,5 @@
 import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { pairsOf } from "../text/terms.ts";
 import { normalForm } from "../text/text.ts";
 
 /**
@@ -122,10 +123,4 @@ function isFirst(text: string, index: number): boolean {
   const before = text.slice(0, index);
   const { length } = before.trimEnd();
   return length === 0 || SENTENCE_ENDS.has(before.charAt(length - 1)) || before.includes("\n", length);
-}
-
-function pairsOf(run: string): string[] {
-  const characters = Array.from(run);
-  if (characters.length === 1) return characters;
-  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }

@@ -158,20 +158,12 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  {
-    store,
-    agentOf,
-    guestsOf,
-    digesterOf,
-    now,
-    secrets,
-    activeTexts,
-    channelFiles,
-    readWaitedFor,
-  }: CommandParts,
+  parts: CommandParts,
   command: AskedCommand,
   key: string | null,
 ): Promise<string> {
+  const { store, agentOf, guestsOf, digesterOf, now } = parts;
+  const { secrets, activeTexts, channelFiles, readWaitedFor } = parts;
   const { channel, typed, columns } = command;
   const staff = { store, agent: agentOf(channel), guests: guestsOf(channel), digester: digesterOf(channel) };
   const { agent, isGuest, seen } = await lastAnswerer(staff, channel);

@@ -32,15 +32,12 @@ export type Permission = { readonly isAllowed: true } | { readonly isAllowed: fa
  * person who gets an answer may also stop it.
  */
 export function mayRun(
-  {
-    name,
-    allowed,
-    effect = "changes something for everybody here",
-  }: Pick<CommandRule, "name" | "allowed" | "effect">,
+  parts: Pick<CommandRule, "name" | "allowed" | "effect">,
   asker: Asker,
   place: CommandPlace,
   config: OwnersConfig,
 ): Permission {
+  const { name, allowed, effect = "changes something for everybody here" } = parts;
   if (allowed === "everybody" || isOwner(asker, place, config)) return { isAllowed: true };
   if (allowed === "answered" && place.answering.includes(asker.id)) return { isAllowed: true };
   const rule =

@@ -206,17 +206,14 @@ const SHOWN_TEXT = 60;
 /** Describes the known sources of the last answer. Pure. */
 function formatWhy(
   report: WhyReport,
-  {
-    time,
-    nameOf,
-    by,
-  }: {
+  parts: {
     readonly time: TimeFormat;
     readonly nameOf: (agent: AgentId | null) => string;
     /** The agent that answered; null: the channel's own agent. */
     readonly by: AgentId | null;
   },
 ): string {
+  const { time, nameOf, by } = parts;
   const { asked, memories, forgotten, earlier } = report;
   const { arms } = report.recalled;
   const author = (entry: RecalledEntry): string =>

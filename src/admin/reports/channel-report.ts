@@ -53,17 +53,11 @@ export interface ChannelReportParts extends AnswererParts, FolderTexts {
 
 /** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
-  {
-    store,
-    agent,
-    now,
-    activeTexts,
-    channelFiles,
-    readWaitedFor,
-  }: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
+  parts: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
+  const { store, agent, now, activeTexts, channelFiles, readWaitedFor } = parts;
   const { models, config } = agent;
   const snapshot = await store.load(id);
   const [files, active, waitedFor, spent, compactions, model] = await Promise.all([

@@ -109,14 +109,9 @@ type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
-  {
-    model,
-    now,
-    channelFiles,
-    activeTexts,
-    waitedFor,
-  }: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
+  parts: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
+  const { model, now, channelFiles, activeTexts, waitedFor } = parts;
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,

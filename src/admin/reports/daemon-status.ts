@@ -249,14 +249,8 @@ export function describeRefusal({ refused }: ConfigurationState, at: (date: Date
 }
 
 /** How a daemon stands in its cluster, in words. Pure. */
-export function describeCluster({
-  state,
-  isResting,
-  why,
-  owned,
-  members,
-  isPublishing,
-}: ClusterState): string {
+export function describeCluster(parts: ClusterState): string {
+  const { state, isResting, why, owned, members, isPublishing } = parts;
   const has = `home of ${counted(owned, "partition")}`;
   const among = members === null ? "" : `, among ${counted(members, "daemon")} that take their share`;
   const drained = isResting ? "; it is drained: it takes no more while others are there" : "";

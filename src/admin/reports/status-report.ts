@@ -27,11 +27,7 @@ export interface StatusReport {
   readonly connected: string | null;
   /** Time of the last message on each platform, by the log. */
   readonly heard: Readonly<Record<string, Date>>;
-  readonly due: {
-    readonly messages: number;
-    readonly channels: number;
-    readonly since: Date | null;
-  };
+  readonly due: { readonly messages: number; readonly channels: number; readonly since: Date | null };
   readonly waiting: Waiting;
   readonly channels: number;
   /** The fullest channels, the fullest first. */
@@ -55,11 +51,7 @@ export function summariseChannels(
   const since = earliest(waiting.map(({ dueSince }) => dueSince));
   return {
     heard,
-    due: {
-      messages: waiting.reduce((sum, { due }) => sum + due, 0),
-      channels: waiting.length,
-      since,
-    },
+    due: { messages: waiting.reduce((sum, { due }) => sum + due, 0), channels: waiting.length, since },
     channels: overviews.length,
     fullest: sortChannels(listed, "level")
       .filter(({ level }) => level !== null)

@@ -50,12 +50,7 @@ export function reportUsage(
     return dollarsB - dollarsA || tokensB - tokensA;
   };
   const isDay = by === "day";
-  return {
-    by,
-    since,
-    lines: isDay ? lines : lines.toSorted(byWeight),
-    total: sum(usages, priceOf),
-  };
+  return { by, since, lines: isDay ? lines : lines.toSorted(byWeight), total: sum(usages, priceOf) };
 }
 
 function sum(

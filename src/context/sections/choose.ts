@@ -183,12 +183,14 @@ function skillsSection(skills: readonly AgentFile[], source: string, focus: Focu
   });
 }
 
-function measured({
-  focus,
-  estimated,
-  ...section
-}: { readonly kind: FileKind } & Pick<Section, "key" | "label" | "source" | "reason" | "place" | "scope"> &
-  Counted & { readonly focus: Focus }): Section {
+function measured(
+  parts: { readonly kind: FileKind } & Pick<
+    Section,
+    "key" | "label" | "source" | "reason" | "place" | "scope"
+  > &
+    Counted & { readonly focus: Focus },
+): Section {
+  const { focus, estimated, ...section } = parts;
   const { priority, isProtected } = SECTION_KINDS[section.kind];
   const { text } = section;
   const { raise, evidence } =

@@ -69,9 +69,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
       "unauthorized",
       "auto",
       `${originOf(server.baseUrl)} refuses the key. Check ${tableOf(server)}.api_key.`,
-      {
-        status: response.status,
-      },
+      { status: response.status },
     );
   }
   const body = await boundedJson(response).catch(() => undefined);

@@ -33,14 +33,7 @@ const eventSchema = z.looseObject({
   index: count,
   content_block: block.nullish().catch(undefined),
   delta: z
-    .looseObject({
-      type: text,
-      text,
-      partial_json: text,
-      thinking: text,
-      signature: text,
-      stop_reason: text,
-    })
+    .looseObject({ type: text, text, partial_json: text, thinking: text, signature: text, stop_reason: text })
     .nullish()
     .catch(undefined),
   message: message.nullish().catch(undefined),

@@ -20,11 +20,7 @@ import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 
 export function responsesWire(client: OpenAI): Wire {
-  return {
-    body: responsesBody,
-    post: postTo(client, "/responses"),
-    reader: () => new ResponsesReader(),
-  };
+  return { body: responsesBody, post: postTo(client, "/responses"), reader: () => new ResponsesReader() };
 }
 
 /**

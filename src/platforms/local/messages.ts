@@ -66,10 +66,7 @@ const cardSchema = z.object({
   title: z.string(),
   summary: z.string(),
   tone: z.enum(["calm", "warning", "critical"]),
-  bar: z.object({
-    share: z.number(),
-    marks: z.array(z.object({ label: z.string(), share: z.number() })),
-  }),
+  bar: z.object({ share: z.number(), marks: z.array(z.object({ label: z.string(), share: z.number() })) }),
   fields: z.array(z.object({ label: z.string(), value: z.string() })),
   lists: z.array(z.object({ label: z.string(), lines: z.array(z.string()) })),
 });

@@ -205,15 +205,7 @@ class SlackPlatform implements Platform {
     const { config, log, commands } = this.#options;
     const reader = this.#reader;
     const api = new SlackApi(this.#apiOptions);
-    const events = new SlackEvents({
-      api,
-      names: this.#names,
-      reader,
-      intake,
-      inbox,
-      ledger,
-      log,
-    });
+    const events = new SlackEvents({ api, names: this.#names, reader, intake, inbox, ledger, log });
     const { commandMs: ackMs, callMs } = this.#timing;
     const slash = new SlashCommands({ inbox, commands, reader, apiUrl: config.apiUrl, log, ackMs, callMs });
     this.#commands = slash;

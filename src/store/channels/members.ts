@@ -34,9 +34,7 @@ export interface PartitionState {
 }
 
 /** The report of a daemon about itself. */
-export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
-  readonly vitals: object;
-};
+export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & { readonly vitals: object };
 
 /** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
 export const GONE_MS = 10_000;

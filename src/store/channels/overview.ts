@@ -130,12 +130,7 @@ export class OverviewStore extends Rows {
   }
 
   async waiting(): Promise<Waiting> {
-    const [row] = await this.db.query<{
-      deliveries: number;
-      running: number;
-      ahead: number;
-      redo: number;
-    }>(
+    const [row] = await this.db.query<{ deliveries: number; running: number; ahead: number; redo: number }>(
       "overview_waiting",
       `select
   (select count(*) from deliveries where state = 'pending') as deliveries,

@@ -228,12 +228,8 @@ function toDaemonWork({ kind, focus }: Pick<RawRequest, "kind" | "focus">): Daem
 }
 
 /** The constraints of the table say which kind has what. */
-function toWork({
-  kind,
-  job,
-  person,
-  focus,
-}: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+function toWork(row: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+  const { kind, job, person, focus } = row;
   if (kind === "redo" && job !== null) return { kind, job };
   if (kind === "forget" && person !== null) return { kind, person };
   if (kind === "stop" || kind === "reset") return { kind };

@@ -57,15 +57,8 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
 }
 
 /** In the order of `append_message`. */
-export function draftValues({
-  messageId,
-  author,
-  text,
-  tokens,
-  at,
-  addressed,
-  replyTo,
-}: MessageDraft): unknown[] {
+export function draftValues(draft: MessageDraft): unknown[] {
+  const { messageId, author, text, tokens, at, addressed, replyTo } = draft;
   return [messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo];
 }
 

@@ -58,10 +58,7 @@ export interface MemoryRecord extends Memory {
   readonly imported?: true;
   readonly agent: AgentId;
   readonly channel: ChannelAddress;
-  readonly sources: readonly (MemorySource & {
-    readonly author: string;
-    readonly at: Date;
-  })[];
+  readonly sources: readonly (MemorySource & { readonly author: string; readonly at: Date })[];
 }
 
 /** A memory as people of a channel are shown it. */

@@ -63,7 +63,5 @@ export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "re
 
 export function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
   if (otherwise === null) return {};
-  return {
-    otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })),
-  };
+  return { otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })) };
 }

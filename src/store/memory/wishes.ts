@@ -183,20 +183,8 @@ async function genuineness(row: RawWish, signer: Signer): Promise<Genuineness | 
   }
 }
 
-function toWish({
-  id,
-  seq,
-  act,
-  topic,
-  person,
-  asker,
-  askerName,
-  wish,
-  quote,
-  at,
-  message,
-  ...row
-}: RawWish): Wish {
+function toWish(raw: RawWish): Wish {
+  const { id, seq, act, topic, person, asker, askerName, wish, quote, at, message, ...row } = raw;
   const refusals = row.refusals.map((one) => ({ person: one.person, at: new Date(one.at) }));
   const channel = channelId(row.channelId);
   const kept = { id, channel, askerName, at, message, refusals, learnedAt: row.learnedAt };

@@ -163,11 +163,12 @@ export class ContextRecordStore extends Rows {
   }
 }
 
-function toRow({
-  channel,
-  record: { turn, at, ...content },
-  seen: { seenTo, answered },
-}: TurnRecord): object {
+function toRow(kept: TurnRecord): object {
+  const {
+    channel,
+    record: { turn, at, ...content },
+    seen: { seenTo, answered },
+  } = kept;
   const shown = answered.map(({ seq, text }) => [seq, createHash("md5").update(text).digest("hex")]);
   return { channel, turn, at, seen_to: seenTo, answered: shown, content };
 }

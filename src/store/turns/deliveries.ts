@@ -173,14 +173,8 @@ interface RawAnswer {
   readonly at: Date | null;
 }
 
-function toAnswer({
-  text,
-  kind,
-  agent,
-  modelMs,
-  ids,
-  at,
-}: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
+function toAnswer(row: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
+  const { text, kind, agent, modelMs, ids, at } = row;
   return {
     text,
     kind: kind === "assistant" ? "answer" : "notice",

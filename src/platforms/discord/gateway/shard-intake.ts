@@ -191,11 +191,7 @@ export class ShardIntake {
         logins,
         timing,
         log,
-        resumable: kept && {
-          sessionId: kept.session,
-          resumeURL: kept.resumeUrl,
-          sequence: kept.sequence,
-        },
+        resumable: kept && { sessionId: kept.session, resumeURL: kept.resumeUrl, sequence: kept.sequence },
         dispatch: (t, d, sequence) => this.#dispatch(t, d, sequence),
         interrupted: () => this.#interrupted(),
       },

@@ -12,10 +12,7 @@ export const userPayload = z.object({
 });
 export type UserPayload = z.infer<typeof userPayload>;
 
-export const memberPayload = z.object({
-  nick: z.string().nullish(),
-  roles: z.array(z.string()).default([]),
-});
+export const memberPayload = z.object({ nick: z.string().nullish(), roles: z.array(z.string()).default([]) });
 export type MemberPayload = z.infer<typeof memberPayload>;
 
 const fullMember = memberPayload.extend({ user: userPayload });
