@@ -6,3 +6,8 @@ export function hostAndPort(address: string): { readonly host: string; readonly 
     port: Number(address.slice(colon + 1)),
   };
 }
+
+/** Whether only this machine reaches an address; an IPv6 address may stand in brackets. Pure. */
+export function isLoopback(host: string): boolean {
+  return /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/i.test(host);
+}
