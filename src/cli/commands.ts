@@ -1,6 +1,8 @@
 import { Argument, type Command, Option, InvalidArgumentError } from "commander";
 import type { CommonOptions, Io } from "./shared/io.ts";
 import { positiveNumber, type Shell, SHELLS, wholeNumber, withConfig } from "./shared/options.ts";
+import { SEVERITIES } from "./audit/finding.ts";
+import type { AuditOptions } from "./audit.ts";
 import type { ReplayOptions } from "./replay.ts";
 import type { ChatOptions } from "./chat.ts";
 import type { DemoOptions } from "./demo.ts";
@@ -386,6 +388,7 @@ export function addUpkeep(program: Command, io: Io): void {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);
     });
+  addAudit(program, io);
   withConfig(program.command("invite"))
     .argument("<platform>", "where to, as discord: the name of one of the tables under [platforms]")
     .description("print the link by which the bot comes into a server, or the app into a workspace")
@@ -421,6 +424,25 @@ Load it where the shell starts:
   bash  source <(weir completion bash)       in ~/.bashrc
   zsh   source <(weir completion zsh)        in ~/.zshrc, after compinit
   fish  weir completion fish | source        in ~/.config/fish/config.fish`;
+
+function addAudit(program: Command, io: Io): void {
+  withConfig(program.command("audit"))
+    .description(
+      "look for what is unsafe in configuration, files' permissions, versions and backups, and say how to mend it; it asks no server but the database",
+    )
+    .option("--fix", "close files and folders to other accounts of this machine, and nothing else")
+    .option("--backups <folder>", "where you keep backups; default: the folder of the configuration")
+    .addOption(
+      new Option("--fail-on <severity>", "exit with 1 from this severity on")
+        .choices(SEVERITIES)
+        .default("warn"),
+    )
+    .option("--json", "as JSON")
+    .action(async (options: AuditOptions) => {
+      const { audit } = await import("./audit.ts");
+      await audit(io, options);
+    });
+}
 
 function addBackups(program: Command, io: Io): void {
   withConfig(program.command("backup"))
