@@ -1,11 +1,11 @@
-import { APIError } from "openai";
+import { APIError } from "openai/error";
 import { z } from "zod";
 
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
-import { openAiClient } from "../http/openai-client.ts";
+import { openAiPosts } from "../http/openai-post.ts";
 import { initialDialect, nameAtServer, outputLimitOf, type ChatServer } from "./chat-request.ts";
 import { chatWire } from "./chat-wire.ts";
 import { classifyFailure, isPaidFailure, type AttemptProgress } from "../http/model-failure.ts";
@@ -91,14 +91,18 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
 }
 
 function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
-  const client = openAiClient({
+  const postTo = openAiPosts({
     baseUrl: server.baseUrl,
     apiKey: server.apiKey,
     headers: server.headers ?? {},
     // Later than the watchdog, which ends the request.
     timeoutMs: server.timeouts.totalMs + 60_000,
   });
-  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+  return {
+    chat: chatWire(postTo("/chat/completions")),
+    responses: responsesWire(postTo("/responses")),
+    messages: messagesWire(server),
+  };
 }
 
 /** Thoughts are readable only to their own API. */

@@ -1,5 +1,3 @@
-import type { OpenAI } from "openai";
-import { postTo } from "../http/openai-client.ts";
 import type { Wire, WireReader } from "../wire.ts";
 import { chatRequestBody } from "./chat-request.ts";
 import { inKnownRoles } from "./known-roles.ts";
@@ -7,10 +5,10 @@ import { inKnownRoles } from "./known-roles.ts";
 const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
 
 /** OpenAI's Chat Completions, whose format all wires' answers are converted to. */
-export function chatWire(client: OpenAI): Wire {
+export function chatWire(post: Wire["post"]): Wire {
   return {
     body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),
-    post: postTo(client, "/chat/completions"),
+    post,
     reader: () => READER,
   };
 }
