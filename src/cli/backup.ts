@@ -94,7 +94,10 @@ export async function restore(io: Io, file: string, options: BackupOptions): Pro
       throw failure(io, error, "nothing was restored");
     },
   );
-  const { retention } = createStore(database, { signer: fileSigner(config.database.dataDir) });
+  const { retention } = createStore(database, {
+    carriers: null,
+    signer: fileSigner(config.database.dataDir),
+  });
   const strange = await retention.countStrange();
   if (strange > 0) log.warn({ messages: strange }, "fingerprints_of_another_key: see weir doctor");
   const how = done === "restored" ? "restored into" : "restored before, by an earlier run, into";

@@ -121,7 +121,7 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
     const signer = fileSigner(config.database.dataDir);
-    const store = createStore(opened.database, { signer });
+    const store = createStore(opened.database, { carriers: null, signer });
     return [
       { what, state: "ok", detail },
       ...(await lookAtKey(config, opened.database)),
@@ -188,7 +188,7 @@ async function lookAtWork(
   // A daemon's knowledge of them, if the database can be read.
   const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
   await using opened = await opening.catch(() => null);
-  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
+  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database, { carriers: null }));
   return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
 }
 
@@ -221,6 +221,6 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
 
 async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {
   await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-  const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
+  const { kept, waiting } = await createStore(opened.database, { carriers: null }).vectors.progress(model);
   return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
 }

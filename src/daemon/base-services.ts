@@ -1,4 +1,4 @@
-import { warnOfFeatures } from "../features/features.ts";
+import { FEATURE_CARRIERS, warnOfFeatures } from "../features/features.ts";
 import type { Logger } from "pino";
 import { KnownSecrets } from "../admin/secrets.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
@@ -40,6 +40,7 @@ const MOST_TOLD = 10_000;
 async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
   const told = new BoundedMap<true>(MOST_TOLD);
   const store = createStore(database, {
+    carriers: FEATURE_CARRIERS,
     signer: await whileStarting(async () => openSigner(config, database, log)),
     onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
     onDoubted(channel, wishes) {

@@ -20,6 +20,7 @@ import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Database } from "../store/database/database.ts";
+import type { Carrier } from "../store/deletion/carrier.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
@@ -32,6 +33,8 @@ export interface Feature<Service = unknown, Kit = unknown> {
   /** Its tools for an agent. */
   readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
   readonly commands?: readonly FeatureCommand[];
+  /** Its rows that can hold words of people, or of models, which may repeat them. Default: none can. */
+  readonly carrier?: Carrier;
   /** Reads how much of its work waits in the database, whichever daemon will do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
   /** See `FolderTexts`. Default: none. */

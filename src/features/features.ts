@@ -24,6 +24,7 @@ import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import type { ChannelId, TurnId } from "../core/ids.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
+import type { Carrier } from "../store/deletion/carrier.ts";
 import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
@@ -45,6 +46,9 @@ import { subagents } from "./subagents/feature.ts";
 
 /** In the order of `weir status`. */
 const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes];
+
+/** The rows of all features that can hold words of people. */
+export const FEATURE_CARRIERS: readonly Carrier[] = FEATURES.flatMap(({ carrier = [] }) => carrier);
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(

@@ -9,7 +9,8 @@ import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
-import { CARRIERS } from "./deletion/carriers/carriers.ts";
+import type { Carrier } from "./deletion/carrier.ts";
+import { allCarriers } from "./deletion/carriers/carriers.ts";
 import { DeletionEngine } from "./deletion/deletion-engine.ts";
 import { ErasureStore } from "./deletion/erasures.ts";
 import { TermKeys } from "./deletion/fingerprints.ts";
@@ -93,8 +94,10 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-/** How the store signs rows, and who is told of rows whose signature fails. */
+/** How the store deletes words and signs rows, and who is told of rows whose signature fails. */
 export interface StoreOptions {
+  /** Rows of features that can hold words of people. Null: this store is for reading, and deletes and edits no message. */
+  readonly carriers: readonly Carrier[] | null;
   /** Default: nothing is signed, and no signed row is believed. */
   readonly signer?: Signer;
   /** Rows of a channel that were changed, or signed under another key. Default: no report. */
@@ -102,15 +105,15 @@ export interface StoreOptions {
   readonly onUnsigned?: (why: string) => void;
 }
 
-export function createStore(db: Database, options: StoreOptions = {}): Store {
-  const { signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
+export function createStore(db: Database, options: StoreOptions): Store {
+  const { carriers, signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
   const believed: WishReader = async (client, channel) => {
     const wishes = await readWishes(client, channel, signer);
     if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
     return wishes.believed;
   };
   const keys = new TermKeys(signer);
-  const engine = new DeletionEngine(CARRIERS, keys);
+  const engine = new DeletionEngine(carriers && allCarriers(carriers), keys);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),

@@ -17,8 +17,6 @@ const SLICES: Readonly<
     word: /approval|approver/i,
     elsewhere: {
       "core/message.ts": "the ids of Weir's own messages",
-      "store/deletion/carriers/approvals.ts": "its carrier",
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
     },
   },
@@ -42,9 +40,7 @@ const SLICES: Readonly<
   reminders: {
     word: /remind/i,
     elsewhere: {
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
-      "store/deletion/carriers/reminders.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "cli/pair.ts": "says that reminders end",
     },
@@ -67,9 +63,7 @@ const SLICES: Readonly<
   subagents: {
     word: /subagent|spawn.?agent/i,
     elsewhere: {
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
-      "store/deletion/carriers/subagents.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "core/context.ts": "a kind of section",
       "context/sections/section.ts": "a kind of section",

@@ -115,8 +115,8 @@ export class World implements AsyncDisposable {
       isSole: (one, room) => this.isSole(one, room),
     });
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
-    this.#probeStore = createStore(this.probe);
-    this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
+    this.#probeStore = createStore(this.probe, { carriers: null });
+    this.#foldStore = createStore(new FoldDatabase(connection, this.probe), { carriers: null });
     const usual = random.pick([null, 1, 1.2, 0.85]);
     const ratio = mutant?.ratio ?? usual;
     this.#ratio = ratio ?? 1;

@@ -52,7 +52,7 @@ export async function lookAtNames(io: Io, config: Config): Promise<readonly Find
   if (open.length === 0) return [];
   try {
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-    const store = createStore(opened.database).names;
+    const store = createStore(opened.database, { carriers: null }).names;
     const findings: Finding[] = [];
     for (const { platform, names, servers: list } of open) {
       const rows = await store.read(platform);

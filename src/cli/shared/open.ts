@@ -79,7 +79,7 @@ export async function withStore<Result>(
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, role);
   const signer = fileSigner(config.database.dataDir);
-  return await work(createStore(opened.database, { signer }), opened.database);
+  return await work(createStore(opened.database, { carriers: null, signer }), opened.database);
 }
 
 /** @throws OperatorError if there is no such channel, with the known ones */

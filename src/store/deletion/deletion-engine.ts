@@ -18,19 +18,22 @@ import {
  * each carrier then removes what repeats them, all in one transaction.
  *
  * Order: the carriers run in the order of their list, since some need what others have found. Then the same is done in the channels
- * that were shown removed memories, and in the threads that were shown removed notes.
+ * that were shown removed memories, and in the threads whose prompts had removed texts.
  *
  * Locks: the channel's row of `search_progress` (`lock_search`), then its row of `channels`; both before the first carrier. Threads are
  * locked after their channel, each in the same way. Carriers lock rows of their own tables by id. Triggers remain only where a late
  * write must lose the words as well, or where words leave without a removal, by expiry or with the view.
  */
 export class DeletionEngine {
-  readonly #carriers: readonly Carrier[];
+  readonly #known: readonly Carrier[] | null;
   readonly keys: TermKeys;
 
-  /** @param keys default: none, so that an expired text counts as having said anything */
-  constructor(carriers: readonly Carrier[], keys: TermKeys = NO_TERM_KEYS) {
-    this.#carriers = carriers;
+  /**
+   * @param carriers in the order in which words are removed, as `allCarriers` has it; null: nothing can be removed
+   * @param keys default: none, so that an expired text counts as having said anything
+   */
+  constructor(carriers: readonly Carrier[] | null, keys: TermKeys = NO_TERM_KEYS) {
+    this.#known = carriers;
     this.keys = keys;
   }
 
@@ -58,16 +61,22 @@ export class DeletionEngine {
       reworded: [],
       calls: [],
       memories: [],
-      noteTerms: new Map(),
+      promptTerms: new Map(),
       isViewCut: false,
     };
     const shown = cause.kind === "elsewhere" ? [] : await readShownMemories(tx, channel);
     const recover: Removal["recover"] = async (seqs) => this.recover(tx, channel, seqs);
     const removal = { ...words, keys: this.keys, recover, derived };
     for (const carrier of this.#carriers) await carrier.take?.(tx, removal);
-    const inThreads = await shownInThreads(tx, channel, derived.noteTerms);
+    const inThreads = await shownInThreads(tx, channel, derived.promptTerms);
     await this.#removeElsewhere(tx, [...(await removedOf(tx, shown)), ...inThreads], removal);
     return derived;
+  }
+
+  get #carriers(): readonly Carrier[] {
+    // Without the list, words would stay somewhere.
+    if (this.#known === null) throw new Error("this store is for reading: it knows no carriers");
+    return this.#known;
   }
 
   /** The answers of the agent stay there, as in the channel itself. */
@@ -78,14 +87,15 @@ export class DeletionEngine {
   ): Promise<void> {
     for (const [channel, ones] of Map.groupBy(shown, (one) => one.channel)) {
       await lockShownIn(tx, channel);
-      const { noteTerms } = await this.remove(tx, {
+      const { promptTerms } = await this.remove(tx, {
         channel,
         cause: { kind: "elsewhere" },
         seqs: [Math.min(...ones.map(({ from }) => from))],
         terms: new Set(ones.flatMap((one) => [...one.terms])).intersection(terms),
         digester,
       });
-      if (noteTerms.has(channel) || ones.some(({ isNoted }) => isNoted)) await noteShownRemoved(tx, channel);
+      if (promptTerms.has(channel) || ones.some(({ isInPrompt }) => isInPrompt))
+        await noteShownRemoved(tx, channel);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type ChannelId, type Seq, channelId } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
-import type { NoteTerms } from "./removal.ts";
+import type { PromptTerms } from "./removal.ts";
 
 /** What another channel was shown. */
 export interface Shown {
@@ -10,8 +10,8 @@ export interface Shown {
   readonly from: Seq;
   /** The terms by which it repeats what was said. */
   readonly terms: ReadonlySet<string>;
-  /** It stood in notes: any turn there may have been shown it, and its calls do not say so. */
-  readonly isNoted: boolean;
+  /** It stood in the prompt: any turn there may have been shown it, and its calls do not say so. */
+  readonly isInPrompt: boolean;
 }
 
 export interface ShownMemory extends Shown {
@@ -41,7 +41,7 @@ export async function readShownMemories(tx: Queryable, channel: ChannelId): Prom
   );
   return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
     const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
-    return { id, channel: channelId(shownIn), from: seq, terms, isNoted: false };
+    return { id, channel: channelId(shownIn), from: seq, terms, isInPrompt: false };
   });
 }
 
@@ -56,11 +56,11 @@ export async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): P
   return shown.filter(({ id }) => !ids.has(id));
 }
 
-/** What the threads of a channel were shown of removed notes: its own and the thread's. No row says which turn was shown which. */
+/** What prompts in the threads of a channel had of removed texts: its own and the thread's. No row says which turn was shown which. */
 export async function shownInThreads(
   tx: Queryable,
   channel: ChannelId,
-  removed: NoteTerms,
+  removed: PromptTerms,
 ): Promise<Shown[]> {
   if (removed.size === 0) return [];
   const threads = await tx.query<{ id: number }>(
@@ -71,15 +71,15 @@ export async function shownInThreads(
   return threads
     .map(({ id }) => ({ channel: channelId(id), terms: termsOf(channel).union(termsOf(channelId(id))) }))
     .filter(({ terms }) => terms.size > 0)
-    .map((one) => ({ ...one, from: 0, isNoted: true }));
+    .map((one) => ({ ...one, from: 0, isInPrompt: true }));
 }
 
-/** Takes a channel's lock, so that no note and no call with the removed words is written there meanwhile. */
+/** Takes a channel's lock, so that no text and no call with the removed words is written there meanwhile. */
 export async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query({ name: "shown_lock", text: "select lock_shown_in($1)" }, [channel]);
 }
 
-/** Notes that the running turns of a channel may know removed notes: their calls are logged without words until they begin again. */
+/** Notes that the running turns of a channel may know removed texts: their calls are logged without words until they begin again. */
 export async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query({ name: "shown_gone", text: "select note_shown_gone($1)" }, [channel]);
 }

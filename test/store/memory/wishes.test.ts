@@ -13,6 +13,7 @@ import type { DoubtedWish } from "../../../src/store/memory/wishes.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
+import { FEATURE_CARRIERS } from "../../../src/features/features.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -23,7 +24,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 const dataDir = path.join(folder, "data");
-const store = createStore(open.db, { signer: fileSigner(dataDir) });
+const store = createStore(open.db, { carriers: FEATURE_CARRIERS, signer: fileSigner(dataDir) });
 const digester = {
   ofEntries: async () => Promise.resolve({ text: "…", tokens: 1 }),
   ofTexts: async () => Promise.resolve({ text: "…", tokens: 1 }),
@@ -167,7 +168,11 @@ test("a key that cannot be made or read costs the wishes alone, and somebody is 
   const told: string[] = [];
   const file = path.join(folder, "file");
   await writeFile(file, "no folder");
-  const without = createStore(open.db, { signer: fileSigner(file), onUnsigned: (why) => told.push(why) });
+  const without = createStore(open.db, {
+    carriers: FEATURE_CARRIERS,
+    signer: fileSigner(file),
+    onUnsigned: (why) => told.push(why),
+  });
   const { commit } = await place();
   assert.equal(await commit(undefined, without), "committed");
   assert.equal(told.length, 1);
@@ -178,6 +183,7 @@ test("each column that is signed may be changed by nobody", async () => {
   await commit();
   const doubted: DoubtedWish[] = [];
   const watching = createStore(open.db, {
+    carriers: FEATURE_CARRIERS,
     signer: fileSigner(dataDir),
     onDoubted: (_, wishes) => doubted.push(...wishes),
   });
