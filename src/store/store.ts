@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
@@ -27,8 +28,8 @@ import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { SharedMemoryStore } from "./memory/shared-memories.ts";
-import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
-import type { Signer } from "./database/signing-key.ts";
+import { NO_SIGNER, type Signer } from "./database/signing-key.ts";
+import type { LearnedRows, LearnedRowsParts } from "./compaction/learned-rows.ts";
 import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
@@ -65,7 +66,6 @@ export interface Store {
   readonly transfer: MemoryTransferStore;
   readonly sharedMemories: SharedMemoryStore;
   readonly channelModels: ChannelModelStore;
-  readonly wishes: WishStore;
   readonly jobs: JobStore;
   readonly compactions: CompactionStore;
   readonly requests: RequestStore;
@@ -94,26 +94,28 @@ export interface Store {
   mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
 }
 
-/** How the store deletes words and signs rows, and who is told of rows whose signature fails. */
-export interface StoreOptions {
-  /** Rows of features that can hold words of people. Null: this store is for reading, and deletes and edits no message. */
-  readonly carriers: readonly Carrier[] | null;
-  /** Default: nothing is signed, and no signed row is believed. */
-  readonly signer?: Signer;
-  /** Rows of a channel that were changed, or signed under another key. Default: no report. */
-  readonly onDoubted?: (channel: ChannelId, wishes: readonly DoubtedWish[]) => void;
-  readonly onUnsigned?: (why: string) => void;
+/** What features keep in tables of their own, as far as the store reads or deletes it. */
+export interface FeatureRows {
+  /** Rows that can hold words of people. */
+  readonly carriers: readonly Carrier[];
+  readonly learned: (parts: LearnedRowsParts) => LearnedRows;
 }
 
-export function createStore(db: Database, options: StoreOptions): Store {
-  const { carriers, signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
-  const believed: WishReader = async (client, channel) => {
-    const wishes = await readWishes(client, channel, signer);
-    if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
-    return wishes.believed;
-  };
+export interface StoreOptions {
+  /** Default: nothing is signed, and no signed row is believed. */
+  readonly signer?: Signer;
+  /** Of rows that are not believed, and of those that could not be signed. Default: nothing is logged. */
+  readonly log?: Logger;
+}
+
+export function createStore(
+  db: Database,
+  features: FeatureRows,
+  { signer = NO_SIGNER, log }: StoreOptions = {},
+): Store {
+  const learned = features.learned({ signer, log: log ?? null });
   const keys = new TermKeys(signer);
-  const engine = new DeletionEngine(carriers && allCarriers(carriers), keys);
+  const engine = new DeletionEngine(allCarriers(features.carriers), keys);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
@@ -133,8 +135,7 @@ export function createStore(db: Database, options: StoreOptions): Store {
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
     channelModels: new ChannelModelStore(db),
-    wishes: new WishStore(db, signer),
-    jobs: new JobStore(db, { signer, onUnsigned }),
+    jobs: new JobStore(db, learned),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
@@ -153,8 +154,8 @@ export function createStore(db: Database, options: StoreOptions): Store {
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    load: async (channel) => loadSnapshot(db, channel, believed),
-    coverage: async (channel) => loadCoverage(db, channel, believed),
+    load: async (channel) => loadSnapshot(db, channel, learned),
+    coverage: async (channel) => loadCoverage(db, channel, learned),
     currentSummaries: async (channel) => readSummaries(db, channel, "current"),
     mergedOf: async (channel, range) => readMerged(db, channel, range),
   };

@@ -12,7 +12,7 @@ import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
 import { beginTurn } from "../support/turns.ts";
-import { FEATURE_CARRIERS } from "../../src/features/features.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 import { ENGINE } from "../store/carriers-with.ts";
 
 const database = await createTestDatabase();
@@ -132,10 +132,7 @@ test("what a tool quotes is in memory as it reads in the rows, also where its te
   const found = await store.attached.said(id, ["keel-1", "keel-3"]);
 
   const derive = async () => Promise.resolve({ keyId: "test", bytes: Buffer.alloc(32) });
-  const { retention } = createStore(weir.db, {
-    carriers: FEATURE_CARRIERS,
-    signer: { ...NO_SIGNER, derive },
-  });
+  const { retention } = createStore(weir.db, FEATURE_ROWS, { signer: { ...NO_SIGNER, derive } });
   const old = await retention.nextTexts(id, new Date(Date.now() + 60_000), 100, {
     isReset: false,
     from: 0,

@@ -7,7 +7,11 @@ import { COMMANDS } from "../../src/features/features.ts";
 
 const SRC = join(import.meta.dirname, "../../src");
 /** They join the slices. */
-const LISTS: ReadonlySet<string> = new Set(["features/features.ts", "features/declarations.ts"]);
+const LISTS: ReadonlySet<string> = new Set([
+  "features/features.ts",
+  "features/declarations.ts",
+  "features/stored.ts",
+]);
 
 /** By slice: its name as code writes it, and the files beside its folder and the lists in which it may stand, with the reason. */
 const SLICES: Readonly<
@@ -73,6 +77,14 @@ const SLICES: Readonly<
       "config/schema/models.ts": "a text of another option",
     },
   },
+  wishes: {
+    word: /wish/i,
+    elsewhere: {
+      "admin/reports/signing-keys.ts": "says what another signing.key costs",
+      "context/sections/section.ts": "the label of a kind of section",
+      "core/memory.ts": "a reason why a draft is refused, as rows have it",
+    },
+  },
 };
 
 const FOLDERS = readdirSync(join(SRC, "features"), { withFileTypes: true }).flatMap((entry) =>
@@ -84,6 +96,7 @@ test("each slice has a line here and in the lists", () => {
   for (const [list, file] of [
     ["features.ts", "feature.ts"],
     ["declarations.ts", "declaration.ts"],
+    ["stored.ts", "carrier.ts"],
   ] as const) {
     const text = readFileSync(join(SRC, "features", list), "utf8");
     const declared = FOLDERS.filter((name) => existsSync(join(SRC, "features", name, file)));

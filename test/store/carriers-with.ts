@@ -1,11 +1,11 @@
 import { selectTexts } from "../../src/store/deletion/carrier.ts";
-import { FEATURE_CARRIERS } from "../../src/features/features.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 import { allCarriers } from "../../src/store/deletion/carriers/carriers.ts";
 import { DeletionEngine } from "../../src/store/deletion/deletion-engine.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** All carriers: those of the store and of the features. */
-export const CARRIERS = allCarriers(FEATURE_CARRIERS);
+export const CARRIERS = allCarriers(FEATURE_ROWS.carriers);
 
 /** A deletion by all carriers; it has no key to fingerprints. */
 export const ENGINE = new DeletionEngine(CARRIERS);

@@ -12,14 +12,12 @@ import { ApprovalDesk, type ApprovalDeskParts } from "./approval-desk.ts";
 import { ApprovalGate } from "./approval-gate.ts";
 import { ApprovalStore } from "./approval-store.ts";
 import { mayAsk, warnOfApprovers } from "./approvers.ts";
-import { carrier } from "./carrier.ts";
 import { approvalsCommand, approveCommand, denyCommand } from "./commands.ts";
 import { type Approvals, APPROVALS } from "./key.ts";
 import { QuestionBoard } from "./question-board.ts";
 
 export const approvals: Feature<Approvals, null> = {
   key: APPROVALS,
-  carrier,
   toolOf({ approvals: { tools } }, tool) {
     const { name } = tool.spec;
     const asks = Object.hasOwn(tools, name) ? tools[name] : undefined;

@@ -6,7 +6,6 @@
 import { hasOwnFolder } from "../../agent-files/agent-folder.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { Feature } from "../feature.ts";
-import { carrier } from "./carrier.ts";
 import { type NoteKit, NOTES } from "./key.ts";
 import { keeperOf } from "./note-keeper.ts";
 import { NoteStore } from "./note-store.ts";
@@ -16,7 +15,6 @@ import { NO_NOTES, readNotes, TurnNotes } from "./turn-notes.ts";
 
 export const notes: Feature<null, NoteKit> = {
   key: NOTES,
-  carrier,
   toolsOf: ({ id, notes: mayWrite }, agentsDir) =>
     mayWrite && hasOwnFolder(agentsDir, id) ? [memoryWrite, note] : [],
   async channelFiles(database, channel, agent) {

@@ -7,7 +7,6 @@ import { randomUUID } from "node:crypto";
 import { formatNumber } from "../../text/format.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
-import { carrier } from "./carrier.ts";
 import { remindCommand, remindersCommand } from "./commands.ts";
 import { type ReminderKit, REMINDERS } from "./key.ts";
 import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
@@ -18,7 +17,6 @@ import { remind } from "./tool.ts";
 
 export const reminders: Feature<ReminderDesk, ReminderKit> = {
   key: REMINDERS,
-  carrier,
   toolsOf: ({ reminders: { enabled } }) => (enabled ? [remind] : []),
   commands: [
     { command: remindCommand, after: "why" },

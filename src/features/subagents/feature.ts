@@ -8,7 +8,6 @@ import type { Database } from "../../store/database/database.ts";
 import { formatNumber } from "../../text/format.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
-import { carrier } from "./carrier.ts";
 import { agentsCommand } from "./command.ts";
 import { type SubagentKit, SUBAGENTS } from "./key.ts";
 import { openLines } from "./report-texts.ts";
@@ -25,7 +24,6 @@ export function subagentsBy(
 ): Feature<SubagentDesk, SubagentKit> {
   return {
     key: SUBAGENTS,
-    carrier,
     describedToolsOf: (agent) => (agent.subagents.enabled ? [spawnAgent(agent)] : []),
     commands: [{ command: agentsCommand, after: "ask" }],
     async waiting(database) {

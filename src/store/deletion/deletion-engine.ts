@@ -25,15 +25,15 @@ import {
  * write must lose the words as well, or where words leave without a removal, by expiry or with the view.
  */
 export class DeletionEngine {
-  readonly #known: readonly Carrier[] | null;
+  readonly #carriers: readonly Carrier[];
   readonly keys: TermKeys;
 
   /**
-   * @param carriers in the order in which words are removed, as `allCarriers` has it; null: nothing can be removed
+   * @param carriers in the order in which words are removed, as `allCarriers` has it
    * @param keys default: none, so that an expired text counts as having said anything
    */
-  constructor(carriers: readonly Carrier[] | null, keys: TermKeys = NO_TERM_KEYS) {
-    this.#known = carriers;
+  constructor(carriers: readonly Carrier[], keys: TermKeys = NO_TERM_KEYS) {
+    this.#carriers = carriers;
     this.keys = keys;
   }
 
@@ -71,12 +71,6 @@ export class DeletionEngine {
     const inThreads = await shownInThreads(tx, channel, derived.promptTerms);
     await this.#removeElsewhere(tx, [...(await removedOf(tx, shown)), ...inThreads], removal);
     return derived;
-  }
-
-  get #carriers(): readonly Carrier[] {
-    // Without the list, words would stay somewhere.
-    if (this.#known === null) throw new Error("this store is for reading: it knows no carriers");
-    return this.#known;
   }
 
   /** The answers of the agent stay there, as in the channel itself. */

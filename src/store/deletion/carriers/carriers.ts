@@ -8,7 +8,6 @@ import { JOBS } from "./jobs.ts";
 import { MEMORIES } from "./memories.ts";
 import { SUMMARIES } from "./summaries.ts";
 import { VECTORS } from "./vectors.ts";
-import { WISHES } from "./wishes.ts";
 
 /**
  * Everything that can hold words of people, in the order in which words are removed: messages and due work first, whose texts decide what
@@ -16,17 +15,5 @@ import { WISHES } from "./wishes.ts";
  * @param features the rows of features, in any order: none needs what another one finds
  */
 export function allCarriers(features: readonly Carrier[]): readonly Carrier[] {
-  return [
-    ENTRIES,
-    DUE_WORK,
-    WISHES,
-    ...features,
-    CALLS,
-    IMAGES,
-    MEMORIES,
-    JOBS,
-    SUMMARIES,
-    CONTEXT_RECORDS,
-    VECTORS,
-  ];
+  return [ENTRIES, DUE_WORK, ...features, CALLS, IMAGES, MEMORIES, JOBS, SUMMARIES, CONTEXT_RECORDS, VECTORS];
 }

@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { Retention } from "../../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../../src/core/ids.ts";
-import { FEATURE_CARRIERS } from "../../../../src/features/features.ts";
+import { FEATURE_ROWS } from "../../../../src/features/stored.ts";
 import { fileSigner } from "../../../../src/store/database/signing-key.ts";
 import { createStore } from "../../../../src/store/store.ts";
 import { createTestDatabase } from "../../../support/database.ts";
@@ -24,7 +24,7 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const folder = mkdtempSync(path.join(tmpdir(), "weir-test-"));
 after(() => rmSync(folder, { recursive: true }));
-const store = createStore(weir.db, { carriers: FEATURE_CARRIERS, signer: fileSigner(folder) });
+const store = createStore(weir.db, FEATURE_ROWS, { signer: fileSigner(folder) });
 
 const SLICES = path.join(import.meta.dirname, "../../../features");
 
@@ -113,14 +113,10 @@ async function plant(name: string): Promise<{ readonly id: ChannelId; readonly w
   return { id, words };
 }
 
-/** Rows of wishes and of each slice, in $channel and of $turn, with $word; $n: which of the two words. */
-const ROWS = [
-  `insert into wishes (channel_id, seq, agent, act, topic, asker, wish, quote, at, key_id, signature)
-   values ($channel, $n + 1, 'main', 'want', 'tone', 'u-ann', 'say $word', '$word', now(), 'k', 's');`,
-  ...globSync("*/carried-rows.sql", { cwd: SLICES }).map((file) =>
-    readFileSync(path.join(SLICES, file), "utf8"),
-  ),
-].join("\n");
+/** Rows of each slice, in $channel and of $turn, with $word; $n: which of the two words. */
+const ROWS = globSync("*/carried-rows.sql", { cwd: SLICES })
+  .map((file) => readFileSync(path.join(SLICES, file), "utf8"))
+  .join("\n");
 
 async function expire(): Promise<void> {
   const now = (): Date => at(31);
