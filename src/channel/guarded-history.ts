@@ -256,7 +256,7 @@ export class GuardedHistory {
   get #mayTellOthers(): boolean {
     if (this.#othersWrite || this.#doubts !== this.#settledDoubts) return true;
     const { entries, learned } = this.#history;
-    return entries.some(({ kind }) => kind === "tool_call") || learned.isSaidBeside(this.#owner.channel);
+    return entries.some(({ kind }) => kind === "tool_call") || learned.isSaidElsewhere(this.#owner.channel);
   }
 
   /** Marks the deletions as of the last fold as known to turns; no turn runs. @returns false: there are later deletions */

@@ -13,8 +13,8 @@ export interface LearnedFor {
 export interface Learned {
   /** The lines for an answer, the most important first. Pure. */
   lines(answer: LearnedFor): readonly string[];
-  /** Whether some of it was said in another channel, where it may be deleted without notice. */
-  isSaidBeside(channel: ChannelId): boolean;
+  /** Whether some of it was said in another channel than this, where it may be deleted without notice. */
+  isSaidElsewhere(channel: ChannelId): boolean;
 }
 
-export const NOTHING_LEARNED: Learned = { lines: () => [], isSaidBeside: () => false };
+export const NOTHING_LEARNED: Learned = { lines: () => [], isSaidElsewhere: () => false };

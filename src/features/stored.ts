@@ -1,6 +1,6 @@
 /**
- * What the store needs to know of features: their rows with words of people, and what they learn from the entries of summaries. A feature
- * that has any is listed here, in `features.ts`, and in `declarations.ts`.
+ * What the store needs to know of features: their rows with words of people, and what they learn from the entries of summaries. It is no part
+ * of `features.ts`, since commands that only read the database need no more than this.
  */
 
 import type { FeatureRows } from "../store/store.ts";

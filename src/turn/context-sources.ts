@@ -154,7 +154,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const replies = replyLines(agent, attached.replies);
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
-        const ways = fitting(learned, room / 4);
+        const taught = fitting(learned, room / 4);
         const working = situation.waitedFor.map(({ kind, lines }) => ({
           kind,
           lines: atWork(lines, room / 4),
@@ -162,13 +162,13 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...ways, ...working.flatMap(({ lines }) => lines)]) -
+          tokensOf([...statements, ...answered, ...taught, ...working.flatMap(({ lines }) => lines)]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
         const shown = [
           ...noted.sections,
-          ...quoted("learned", ways, learned.length),
+          ...quoted("learned", taught, learned.length),
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),

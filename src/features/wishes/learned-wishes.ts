@@ -24,7 +24,7 @@ export class LearnedWishes implements Learned {
     return learnedLines(this, answer);
   }
 
-  isSaidBeside(channel: ChannelId): boolean {
+  isSaidElsewhere(channel: ChannelId): boolean {
     return this.wishes.some((one) => one.channel !== channel);
   }
 }

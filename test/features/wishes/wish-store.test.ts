@@ -142,6 +142,23 @@ test("an answer counts as a bad one where it was given, by the marks of that pla
   assert.deepEqual(await marked(there.id), []);
 });
 
+test("a job that is begun again has the wishes that it had saved", async () => {
+  const { id, epoch } = await open.channel("wishes-again");
+  await open.say(id, "answer in Spanish please");
+  const owner = { channel: id, epoch };
+  const job = await store.jobs.begin(owner, {
+    kind: "leaf",
+    tier: "background",
+    fromSeq: 1,
+    toSeq: 1,
+    level: 1,
+    sourceTokens: 30,
+  });
+  const result = { parts: [], memories: [], learned: { [WISH_LIST]: [wishAt(1)] }, summary: null };
+  assert.ok(await store.jobs.save(job, result));
+  assert.deepEqual((await store.jobs.take(owner))?.result, result);
+});
+
 test("a message that is edited before the commit brings none", async () => {
   const { id, name, commit } = await place();
   const edit = async () => store.log.edit(id, `${name}-2`, "never mind", new Date(), digester);
