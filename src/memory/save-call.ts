@@ -26,7 +26,6 @@ export interface CheckedList {
   readonly dropped: readonly ({ readonly index: number } & Fault)[];
 }
 
-/** The drafts that passed the gates. */
 export interface SavedDrafts {
   readonly memories: readonly MemoryDraft[];
   readonly learned: LearnedDrafts;

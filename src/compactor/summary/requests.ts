@@ -37,7 +37,6 @@ interface TaskValues extends LengthLimit, Hints {
   readonly focus: string;
 }
 
-/** The agent for which a summary is written. */
 export interface WorkerAgent {
   /** Its role and instructions; "": none. */
   readonly systemText: string;
@@ -57,7 +56,6 @@ const MEMORY_OUTPUT_TOKENS = 1024;
 const AGENT_SHARE = 0.25;
 
 export interface RequestOptions {
-  /** The summariser's window. */
   readonly windowTokens: number;
   /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
@@ -66,7 +64,6 @@ export interface RequestOptions {
   readonly isRedo: boolean;
   /** The asker's words for the most important content; default: none. */
   readonly focus?: string;
-  /** The summary before the range. */
   readonly background: SummaryText | null;
 }
 
