@@ -46,52 +46,7 @@ import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
-export interface Store {
-  readonly channels: ChannelStore;
-  readonly partitions: PartitionStore;
-  readonly members: MemberStore;
-  readonly log: LogStore;
-  readonly turns: TurnStore;
-  readonly deliveries: DeliveryStore;
-  readonly modelCalls: ModelCallStore;
-  readonly usage: UsageStore;
-  readonly learnedModels: LearnedModelStore;
-  readonly refusedFields: RefusedFieldStore;
-  readonly contextRecords: ContextRecordStore;
-  readonly search: SearchStore;
-  readonly vectors: VectorStore;
-  readonly memories: MemoryStore;
-  readonly cited: CitedMemoryStore;
-  readonly transfer: MemoryTransferStore;
-  readonly sharedMemories: SharedMemoryStore;
-  readonly channelModels: ChannelModelStore;
-  readonly jobs: JobStore;
-  readonly compactions: CompactionStore;
-  readonly requests: RequestStore;
-  readonly past: PastStore;
-  readonly people: PersonalDataStore;
-  readonly runCommands: RunCommandStore;
-  readonly answers: AnswerProvenanceStore;
-  readonly fates: MessageFateStore;
-  readonly attached: AttachmentStore;
-  readonly gaps: GapStore;
-  readonly watermarks: ListeningWatermarkStore;
-  readonly gatewaySessions: GatewaySessionStore;
-  readonly gatewayShards: GatewayShardStore;
-  readonly erasures: ErasureStore;
-  readonly retention: RetentionStore;
-  readonly reactions: ReactionStore;
-  readonly overview: OverviewStore;
-  readonly names: NameStore;
-  readonly speakers: SpeakerStore;
-  load(channel: ChannelId): Promise<ChannelSnapshot>;
-  /** What a commit changed, to be swapped into a history in memory. */
-  coverage(channel: ChannelId): Promise<Coverage>;
-  /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
-  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
-  /** The summaries that a merged one was made of, as they were last. */
-  mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
-}
+export type Store = ReturnType<typeof createStore>;
 
 /** What features keep in tables of their own, as far as the store reads or deletes it. */
 export interface FeatureRows {
@@ -111,7 +66,7 @@ export function createStore(
   db: Database,
   features: FeatureRows,
   { signer = NO_SIGNER, log }: StoreOptions = {},
-): Store {
+) {
   const learned = features.learned({ signer, log: log ?? null });
   const keys = new TermKeys(signer);
   const engine = new DeletionEngine(allCarriers(features.carriers), keys);
@@ -153,9 +108,16 @@ export function createStore(
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    load: async (channel) => loadSnapshot(db, channel, learned),
-    coverage: async (channel) => loadCoverage(db, channel, learned),
-    currentSummaries: async (channel) => readSummaries(db, channel, "current"),
-    mergedOf: async (channel, range) => readMerged(db, channel, range),
+    load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, learned),
+    /** What a commit changed, to be swapped into a history in memory. */
+    coverage: async (channel: ChannelId): Promise<Coverage> => loadCoverage(db, channel, learned),
+    /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
+    currentSummaries: async (channel: ChannelId): Promise<readonly Summary[]> =>
+      readSummaries(db, channel, "current"),
+    /** The summaries that a merged one was made of, as they were last. */
+    mergedOf: async (
+      channel: ChannelId,
+      range: { readonly fromSeq: Seq; readonly toSeq: Seq },
+    ): Promise<Summary[]> => readMerged(db, channel, range),
   };
 }
