@@ -2,6 +2,7 @@ import type { AgentConfig } from "./config/config.ts";
 import type { Summariser } from "./compactor/summariser.ts";
 import { digestEntries, digestTexts } from "./context/digest.ts";
 import type { AgentId } from "./core/ids.ts";
+import { MEMORY_SAVE } from "./features/features.ts";
 import { inSlices } from "./async/cooperative.ts";
 import type { Models } from "./llm/models.ts";
 import type { Prompts } from "./prompts/load.ts";
@@ -56,6 +57,7 @@ export function summariserOf(
     digester: createDigester(agent, prompts, nameOf),
     thinkingAllowance: config.maxOutputTokens,
     maxCalls: MAX_CALLS,
+    memorySave: MEMORY_SAVE,
     noticeText: (messages) => prompts.render("compaction-notice", { count: messages }).trim(),
     modelNames: () => names,
     resolve: async (configured, signal) => models.resolve(configured, signal),

@@ -2,10 +2,6 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { loadPrompts } from "../src/prompts/load.ts";
-import { spawnAgent } from "../src/features/subagents/tool.ts";
-import { createTools } from "../src/tools/tools.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PAGES = [...globSync("*.md", { cwd: ROOT }), ...globSync("docs/*.md", { cwd: ROOT })];
@@ -109,22 +105,4 @@ test("README and ARCHITECTURE are read in minutes", () => {
   assert.ok(words("README.md") <= 1500, "README.md");
   assert.ok(words("ARCHITECTURE.md") <= 1800, "ARCHITECTURE.md");
   assert.ok(words("README.md") + words("ARCHITECTURE.md") <= 3400, "README.md and ARCHITECTURE.md");
-});
-
-test("what the tool for subagents costs is what its page says", () => {
-  const prompts = loadPrompts({ dir: join(ROOT, "prompts", "en") });
-  // As the page sets it up.
-  const agent = {
-    model: "gpt-5-mini",
-    fallbacks: ["gpt-5"],
-    subagents: { personas: { researcher: "" } },
-    approvals: { tools: {} },
-  };
-  const tools = createTools(prompts, {
-    recall: "all",
-    described: [spawnAgent(agent)],
-  });
-  const spec = tools.find((one) => one.spec.name === "spawn_agent")?.spec;
-  const said = /`spawn_agent`, of (\d+) tokens \(o200k\)/.exec(read("docs/subagents.md"))?.[1];
-  assert.equal(Number(said), countTokens(JSON.stringify(spec)));
 });

@@ -238,7 +238,7 @@ export class GuardedHistory {
   }
 
   /**
-   * Reloads if content from elsewhere may have been deleted without notice: sources of tool calls, a wish that a thread has from its
+   * Reloads if content from elsewhere may have been deleted without notice: sources of tool calls, what a thread has learned from its
    * channel, or a text that another daemon deleted. Call it before a turn begins or begins again: its calls then contain nothing that
    * was deleted before.
    */
@@ -255,11 +255,8 @@ export class GuardedHistory {
   /** Whether the view has content from other channels, or another daemon may change the texts. */
   get #mayTellOthers(): boolean {
     if (this.#othersWrite || this.#doubts !== this.#settledDoubts) return true;
-    const { entries, wishes } = this.#history;
-    return (
-      entries.some(({ kind }) => kind === "tool_call") ||
-      wishes.some((one) => one.channel !== this.#owner.channel)
-    );
+    const { entries, learned } = this.#history;
+    return entries.some(({ kind }) => kind === "tool_call") || learned.isSaidElsewhere(this.#owner.channel);
   }
 
   /** Marks the deletions as of the last fold as known to turns; no turn runs. @returns false: there are later deletions */

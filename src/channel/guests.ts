@@ -1,3 +1,8 @@
+/**
+ * Several agents in one channel. They are no slice of `features`: which agent a message is for and a turn is by stands in the log, so the
+ * router, the fold, the renderer, the settlement and deletions need it, and so do slices.
+ */
+
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
 import type { Agent } from "../turn/agent.ts";

@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { isMissingFile, OperatorError, WeirError, errorMessage } from "../core/errors.ts";
 import { openToRead } from "../files/read-file.ts";
 import { writeNewFile } from "../files/write-file.ts";
+import { FEATURE_ROWS } from "../features/stored.ts";
 import { checkBackup, type OnTable, writeBackup } from "../store/backup/backup.ts";
 import { BackupReader, type ReadBackup, type RowCounts } from "../store/backup/backup-file.ts";
 import { restoreBackup } from "../store/backup/restore.ts";
@@ -94,7 +95,7 @@ export async function restore(io: Io, file: string, options: BackupOptions): Pro
       throw failure(io, error, "nothing was restored");
     },
   );
-  const { retention } = createStore(database, { signer: fileSigner(config.database.dataDir) });
+  const { retention } = createStore(database, FEATURE_ROWS, { signer: fileSigner(config.database.dataDir) });
   const strange = await retention.countStrange();
   if (strange > 0) log.warn({ messages: strange }, "fingerprints_of_another_key: see weir doctor");
   const how = done === "restored" ? "restored into" : "restored before, by an earlier run, into";

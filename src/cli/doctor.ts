@@ -6,6 +6,7 @@ import { whyOff } from "../config/describe-config.ts";
 import { errorMessage, type Finding, OperatorError } from "../core/errors.ts";
 import { PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { loadPrompts, promptSources } from "../prompts/load.ts";
+import { FEATURE_ROWS } from "../features/stored.ts";
 import { NotMigratedError } from "../store/database/migrate.ts";
 import type { Database } from "../store/database/database.ts";
 import { fileSigner, signingKeyFile } from "../store/database/signing-key.ts";
@@ -13,7 +14,7 @@ import { isPresent, MemberStore } from "../store/channels/members.ts";
 import { describeOwnKey } from "../admin/reports/signing-keys.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { assertUsableByDaemon, openDatabase } from "../store/database/open.ts";
-import { doubtedLines } from "../admin/commands/learned.ts";
+import { examineFeatures } from "../features/features.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { counted } from "../text/text.ts";
 import { formatNumber } from "../text/format.ts";
@@ -121,11 +122,11 @@ async function lookAtDatabase(io: Io, config: Config): Promise<readonly Finding[
     const ms = Math.round(performance.now() - startedAt);
     const detail = `${opened.where} answers and is up to date (${ms} ms)`;
     const signer = fileSigner(config.database.dataDir);
-    const store = createStore(opened.database, { signer });
+    const store = createStore(opened.database, FEATURE_ROWS, { signer });
     return [
       { what, state: "ok", detail },
       ...(await lookAtKey(config, opened.database)),
-      ...(await lookAtWishes(store)),
+      ...(await examineFeatures(opened.database, signer)),
       ...(await lookAtFingerprints(store)),
     ];
   } catch (error) {
@@ -153,19 +154,6 @@ async function lookAtKey(config: Config, database: Database): Promise<readonly F
     : [{ what, state: "ok", detail: "the daemons that are there have the same" }];
 }
 
-/** Are the signed rows those that Weir has written? */
-async function lookAtWishes({ wishes }: Pick<Store, "wishes">): Promise<readonly Finding[]> {
-  const what = "wishes";
-  const { believed, doubted } = await wishes.all();
-  const detail = doubtedLines(doubted).join(" ");
-  const todo =
-    "if another Weir on this database has signed them, give both the same signing.key in their data folders; else see who " +
-    "writes to the database, and delete these rows of the table wishes";
-  if (detail !== "") return [{ what, state: "wrong", detail, todo }];
-  const all = `${counted(believed.length, "row")}, signed by this Weir`;
-  return believed.length === 0 ? [] : [{ what, state: "ok", detail: all }];
-}
-
 /** Checks whether a deletion can still find texts that are derived from texts no longer stored. */
 async function lookAtFingerprints({ retention }: Pick<Store, "retention">): Promise<readonly Finding[]> {
   const strange = await retention.countStrange();
@@ -188,7 +176,7 @@ async function lookAtWork(
   // A daemon's knowledge of them, if the database can be read.
   const opening = openDatabase(config.database, openLog(io, config, "silent"), "reader");
   await using opened = await opening.catch(() => null);
-  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database));
+  const learned = opened === null ? undefined : onlyLooking(createStore(opened.database, FEATURE_ROWS));
   return await lookAtModels(io, config, window ? "window" : "work", (text) => say(io, `· ${text}`), learned);
 }
 
@@ -221,6 +209,6 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
 
 async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {
   await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-  const { kept, waiting } = await createStore(opened.database).vectors.progress(model);
+  const { kept, waiting } = await createStore(opened.database, FEATURE_ROWS).vectors.progress(model);
   return `; ${formatNumber(kept)} texts have a vector, ${formatNumber(waiting)} entries are still to be looked at`;
 }

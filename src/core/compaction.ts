@@ -1,6 +1,5 @@
 import type { ChannelId, JobId, Seq } from "./ids.ts";
 import type { MemoryDraft } from "./memory.ts";
-import type { WishDraft } from "./wish.ts";
 
 /** Why a job runs: how full the context was, or that a person asked for it. */
 export type Tier = "background" | "aggressive" | "emergency" | "forced";
@@ -42,12 +41,15 @@ export interface SummaryPart {
   readonly text: string;
 }
 
+/** Checked items of further lists of `memory_save`, by the names of the lists. */
+export type LearnedDrafts = Readonly<Record<string, readonly object[]>>;
+
 /** The model's paid result, as it is stored: a crash repeats the commit, not the spending. */
 export interface JobResult {
   readonly parts: readonly SummaryPart[];
   readonly memories: readonly MemoryDraft[];
-  /** How people want to be answered; left out: none. */
-  readonly wishes?: readonly WishDraft[];
+  /** What was learned beside memories; left out: nothing. */
+  readonly learned?: LearnedDrafts;
   /** Null: not finished yet. */
   readonly summary: SummaryDraft | null;
 }

@@ -1,7 +1,7 @@
 import type { Entry, UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
 import type { AgentId, Seq, TurnId } from "./ids.ts";
-import type { Rejection, Wish } from "./wish.ts";
+import type { Learned } from "./learned.ts";
 
 /**
  * The history: what a turn sees of a channel's log, as a pure fold over its rows.
@@ -22,10 +22,7 @@ export interface History {
   readonly entries: readonly Entry[];
   /** Summaries that are written ahead, by seq. They are in no view before their commit. */
   readonly ahead: readonly Stretch[];
-  /** Wishes about answers that summaries have extracted from their entries; oldest first. */
-  readonly wishes: readonly Wish[];
-  /** Answers covered by summaries that people have marked as bad; not read if there are no wishes. */
-  readonly rejections: readonly Rejection[];
+  readonly learned: Learned;
 }
 
 /** The range of a summary that is written and waits for its commit. */
@@ -235,7 +232,7 @@ export function omit(history: History, toSeq: Seq): History {
 /** Applies committed summaries: their entries leave the view, and an omission shrinks to the entries that they do not cover. */
 export function cover(
   history: History,
-  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections">,
+  to: Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "learned">,
 ): History {
   assert(to.coveredTo >= history.coveredTo, `coveredTo falls from ${history.coveredTo} to ${to.coveredTo}`);
   const from = rawFrom({ coveredTo: to.coveredTo, omittedTo: history.omittedTo });

@@ -1,7 +1,7 @@
 import { warnOfFeatures } from "../features/features.ts";
+import { FEATURE_ROWS } from "../features/stored.ts";
 import type { Logger } from "pino";
 import { KnownSecrets } from "../admin/secrets.ts";
-import { BoundedMap } from "../async/bounded-map.ts";
 import { retryWrite } from "../async/retry.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
@@ -36,22 +36,8 @@ async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
   if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
 }
 
-/** Most wishes remembered as logged. */
-const MOST_TOLD = 10_000;
-
-/** Opens the store; logs each wish that it does not believe one time. */
-async function openStore(config: Config, database: Database, log: Logger): Promise<Store> {
-  const told = new BoundedMap<true>(MOST_TOLD);
-  const store = createStore(database, {
-    signer: await whileStarting(async () => openSigner(config, database, log)),
-    onUnsigned: (why) => log.warn({ why }, "wishes_not_kept"),
-    onDoubted(channel, wishes) {
-      for (const { id, why } of wishes) {
-        if (!told.has(String(id))) log.warn({ channel, wish: id, why }, "wish_not_believed");
-        told.set(String(id), true);
-      }
-    },
-  });
+async function openStore(config: Config, database: Database, signer: Signer, log: Logger): Promise<Store> {
+  const store = createStore(database, FEATURE_ROWS, { signer, log });
   await warnOfScripts(store, log);
   await whileStarting(async () => store.sharedMemories.open(sharedMemoriesOf(config)));
   return store;
@@ -110,6 +96,7 @@ export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
 export interface BaseServices extends SetupParts {
   readonly opened: OpenDatabase;
   readonly store: Store;
+  readonly signer: Signer;
   readonly current: CurrentSetup;
 }
 
@@ -123,14 +110,15 @@ export async function openBaseServices(
   const { secrets = KnownSecrets.of(config) } = options;
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
-  const store = await openStore(config, opened.database, log);
+  const signer = await whileStarting(async () => openSigner(config, opened.database, log));
+  const store = await openStore(config, opened.database, signer, log);
   const models = stack.use(await openLearningModels(options, store));
   const made = { models, secrets, log };
   const current: CurrentSetup = { setup: await makeSetup({ config, bindings, prompts }, made) };
   warnOfFeatures(current.setup, log);
   stack.defer(async () => current.setup.agents[Symbol.asyncDispose]());
   await beginAgents(current.setup, models, log);
-  return { ...made, opened, store, current };
+  return { ...made, opened, store, signer, current };
 }
 
 /**

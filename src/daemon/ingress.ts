@@ -1,5 +1,5 @@
 import { createCommands } from "../admin/commands/commands.ts";
-import { COMMANDS, type OpenFeatures } from "../features/features.ts";
+import { COMMANDS, NUMBERED, type OpenFeatures } from "../features/features.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
 import { SkipReasons } from "../admin/skip-reasons.ts";
@@ -84,6 +84,7 @@ function commandsOf(
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     serviceOf: features.serviceOf,
+    numbered: NUMBERED,
     activeTexts: features.activeTexts,
     channelFiles: features.channelFiles,
     resetFeatures: async (channel) => features.reset(channel),

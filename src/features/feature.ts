@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Command } from "../admin/commands/command.ts";
+import type { Command, EndNumbered } from "../admin/commands/command.ts";
 import type {
   ActorParts,
   BackgroundWork,
@@ -14,12 +14,15 @@ import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
+import type { Finding } from "../core/errors.ts";
 import type { FeatureKey, KitOf } from "../core/feature-key.ts";
 import type { AgentId, ChannelAddress, ChannelId, TurnId } from "../core/ids.ts";
+import type { SaveList } from "../memory/save-call.ts";
 import type { Binding } from "../router/bindings.ts";
 import type { Strangers } from "../router/strangers.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { Database } from "../store/database/database.ts";
+import type { Signer } from "../store/database/signing-key.ts";
 import type { Store } from "../store/store.ts";
 import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
@@ -32,6 +35,12 @@ export interface Feature<Service = unknown, Kit = unknown> {
   /** Its tools for an agent. */
   readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
   readonly commands?: readonly FeatureCommand[];
+  /** What `/forget` ends by a letter and a number, such as L12. Default: nothing. */
+  readonly numbered?: { readonly letter: string; readonly end: EndNumbered };
+  /** What it learns from the entries of summaries. Default: nothing. */
+  readonly saveList?: SaveList;
+  /** Checks its rows for `weir doctor`. Default: there is nothing to check. */
+  readonly examine?: (database: Database, signer: Signer) => Promise<readonly Finding[]>;
   /** Reads how much of its work waits in the database, whichever daemon will do it. */
   readonly waiting?: (database: Database) => Promise<FeatureWork>;
   /** See `FolderTexts`. Default: none. */
@@ -102,6 +111,7 @@ export interface OpenParts {
   /** The current setup. */
   readonly setup: () => FeatureSetup;
   readonly database: Database;
+  readonly signer: Signer;
   readonly platforms: readonly Platform[];
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
   readonly log: Logger;

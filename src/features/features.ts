@@ -5,7 +5,7 @@
 
 import type { Logger } from "pino";
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
-import type { Command } from "../admin/commands/command.ts";
+import type { Command, EndNumbered } from "../admin/commands/command.ts";
 import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
 import {
   type ActorParts,
@@ -20,10 +20,13 @@ import {
 } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
+import type { Finding } from "../core/errors.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import type { ChannelId, TurnId } from "../core/ids.ts";
+import { MemorySave } from "../memory/save-call.ts";
 import { NO_STRANGERS, type Strangers } from "../router/strangers.ts";
 import type { Database } from "../store/database/database.ts";
+import type { Signer } from "../store/database/signing-key.ts";
 import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
@@ -42,9 +45,23 @@ import { pairing } from "./pairing/feature.ts";
 import { reminders } from "./reminders/feature.ts";
 import { skills } from "./skills/feature.ts";
 import { subagents } from "./subagents/feature.ts";
+import { wishes } from "./wishes/feature.ts";
 
 /** In the order of `weir status`. */
-const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes];
+const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes, wishes];
+
+/** What `/forget` ends by a letter and a number. */
+export const NUMBERED: ReadonlyMap<string, EndNumbered> = new Map(
+  FEATURES.flatMap(({ numbered }) => (numbered === undefined ? [] : [[numbered.letter, numbered.end]])),
+);
+
+/** What the model that writes a summary may save. */
+export const MEMORY_SAVE = new MemorySave(FEATURES.flatMap(({ saveList = [] }) => saveList));
+
+/** Checks the rows of all features. */
+export async function examineFeatures(database: Database, signer: Signer): Promise<readonly Finding[]> {
+  return flattened(FEATURES.map(async ({ examine }) => (await examine?.(database, signer)) ?? []));
+}
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = FEATURES.flatMap(({ commands = [] }) => commands).reduce(

@@ -62,7 +62,7 @@ const Cited = z.looseObject({ sources: z.array(z.unknown()) });
 /** Each item is checked by itself, so that a wrong one does not cost the others. */
 const Call = z.object({ memories: z.array(z.unknown()) });
 
-/** One list of the arguments of `memory_save`; the other list is wishes. */
+/** The first list of the arguments of `memory_save`. */
 export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
 
 export interface LineContext {

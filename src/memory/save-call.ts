@@ -1,29 +1,53 @@
 import { z } from "zod";
+import type { LearnedDrafts } from "../core/compaction.ts";
 import type { MemoryDraft, MemoryRejection } from "../core/memory.ts";
-import type { WishDraft } from "../core/wish.ts";
 import { parametersOf } from "../llm/tool-parameters.ts";
-import { normalWords } from "../text/normal-text.ts";
-import { checkMemories, type MemoryGateContext, memoryListSchema, mergeMemories } from "./gates.ts";
-import { checkWishes, wishListSchema } from "./wish-gates.ts";
+import {
+  checkMemories,
+  type Fault,
+  type MemoryGateContext,
+  memoryListSchema,
+  mergeMemories,
+} from "./gates.ts";
 
-/** JSON Schema of the arguments of `memory_save`: what is to be remembered, and how people want to be answered. */
-export const memorySaveParameters = parametersOf(
-  z.object({ memories: memoryListSchema, wishes: wishListSchema }),
-);
+/** A list in the arguments of `memory_save` beside the memories. */
+export interface SaveList {
+  /** Also the key of its drafts in the stored result of a job. */
+  readonly name: string;
+  /** Optional: a call may have no such list. */
+  readonly schema: z.ZodType;
+  /** Checks its items, one by one. Pure. @param input parsed from JSON, but not checked; undefined: there is no list */
+  check(input: unknown, context: MemoryGateContext): CheckedList;
+}
+
+export interface CheckedList {
+  readonly kept: readonly object[];
+  /** Rejected items, by their place in the call, each with a reason that a model can act on. */
+  readonly dropped: readonly ({ readonly index: number } & Fault)[];
+}
 
 export interface SavedDrafts {
   readonly memories: readonly MemoryDraft[];
-  readonly wishes: readonly WishDraft[];
+  readonly learned: LearnedDrafts;
 }
 
-export const NOTHING_SAVED: SavedDrafts = { memories: [], wishes: [] };
+export const NOTHING_SAVED: SavedDrafts = { memories: [], learned: {} };
 
 /** The drafts of two calls together. Pure. */
-export function joinSaved(before: SavedDrafts, { memories, wishes }: SavedDrafts): SavedDrafts {
+export function joinSaved(before: SavedDrafts, { memories, learned }: SavedDrafts): SavedDrafts {
+  const lists = Object.entries(learned).map(([name, drafts]) => [
+    name,
+    [...(before.learned[name] ?? []), ...drafts],
+  ]);
   return {
     memories: mergeMemories([...before.memories, ...memories]),
-    wishes: [...before.wishes, ...wishes],
+    learned: { ...before.learned, ...Object.fromEntries(lists) },
   };
+}
+
+/** Number of drafts. */
+export function countSaved({ memories, learned }: SavedDrafts): number {
+  return [memories, ...Object.values(learned)].reduce((sum, { length }) => sum + length, 0);
 }
 
 /** A checked call of `memory_save`. */
@@ -37,20 +61,38 @@ export interface CheckedSave extends SavedDrafts {
   }[];
 }
 
-const Call = z.looseObject({ memories: z.unknown().optional(), wishes: z.unknown().optional() });
+const Call = z.record(z.string(), z.unknown());
 
-/** Checks the arguments of `memory_save`, item by item. Pure. @param input parsed from JSON, but not checked */
-export function checkSave(input: unknown, context: MemoryGateContext): CheckedSave {
-  const { memories, wishes } = Call.safeParse(input).data ?? {};
-  const hasWishesAlone = memories === undefined && wishes !== undefined;
-  const remembered = hasWishesAlone ? { kept: [], dropped: [] } : checkMemories(input, context);
-  const wished = checkWishes(wishes, { ...context, prompt: normalWords(context.promptText) });
-  return {
-    memories: remembered.kept,
-    wishes: wished.kept,
-    dropped: [
-      ...remembered.dropped.map(({ index, ...fault }) => ({ place: `memories[${index}]`, ...fault })),
-      ...wished.dropped.map(({ index, ...fault }) => ({ place: `wishes[${index}]`, ...fault })),
-    ],
-  };
+/** The arguments of `memory_save`: what is to be remembered, and further lists. */
+export class MemorySave {
+  /** As JSON Schema. */
+  readonly parameters: ReturnType<typeof parametersOf>;
+  readonly #lists: readonly SaveList[];
+
+  constructor(lists: readonly SaveList[]) {
+    this.#lists = lists;
+    const others = Object.fromEntries(lists.map(({ name, schema }) => [name, schema]));
+    this.parameters = parametersOf(z.object({ memories: memoryListSchema, ...others }));
+  }
+
+  /** Checks the arguments of a call, item by item. Pure. @param input parsed from JSON, but not checked */
+  check(input: unknown, context: MemoryGateContext): CheckedSave {
+    const call = Call.safeParse(input).data ?? {};
+    const checked = this.#lists.map((list) => ({
+      name: list.name,
+      ...list.check(call[list.name], context),
+    }));
+    const hasOthersAlone =
+      call["memories"] === undefined && this.#lists.some(({ name }) => call[name] !== undefined);
+    const remembered = hasOthersAlone ? { kept: [], dropped: [] } : checkMemories(input, context);
+    return {
+      memories: remembered.kept,
+      learned: Object.fromEntries(
+        checked.flatMap(({ name, kept }) => (kept.length === 0 ? [] : [[name, kept]])),
+      ),
+      dropped: [{ name: "memories", ...remembered }, ...checked].flatMap(({ name, dropped }) =>
+        dropped.map(({ index, ...fault }) => ({ place: `${name}[${index}]`, ...fault })),
+      ),
+    };
+  }
 }

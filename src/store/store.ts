@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Summary } from "../core/history.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
@@ -9,7 +10,8 @@ import { ChannelStore } from "./channels/channels.ts";
 import { CompactionStore } from "./compaction/compactions.ts";
 import { type Coverage, loadCoverage, readMerged, readSummaries } from "./compaction/summaries.ts";
 import { DeliveryStore } from "./turns/deliveries.ts";
-import { CARRIERS } from "./deletion/carriers/carriers.ts";
+import type { Carrier } from "./deletion/carrier.ts";
+import { allCarriers } from "./deletion/carriers/carriers.ts";
 import { DeletionEngine } from "./deletion/deletion-engine.ts";
 import { ErasureStore } from "./deletion/erasures.ts";
 import { TermKeys } from "./deletion/fingerprints.ts";
@@ -25,8 +27,8 @@ import { MemoryStore } from "./memory/memories.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { SharedMemoryStore } from "./memory/shared-memories.ts";
-import { type DoubtedWish, NO_SIGNING, readWishes, type WishReader, WishStore } from "./memory/wishes.ts";
-import type { Signer } from "./database/signing-key.ts";
+import { NO_SIGNER, type Signer } from "./database/signing-key.ts";
+import type { LearnedRows, LearnedRowsParts } from "./compaction/learned-rows.ts";
 import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
@@ -46,24 +48,28 @@ import { VectorStore } from "./search/vectors.ts";
 /** All rows of Weir, by what they are about. */
 export type Store = ReturnType<typeof createStore>;
 
-/** How the store signs rows, and who is told of rows whose signature fails. */
+/** What features keep in tables of their own, as far as the store reads or deletes it. */
+export interface FeatureRows {
+  /** Rows that can hold words of people. */
+  readonly carriers: readonly Carrier[];
+  readonly learned: (parts: LearnedRowsParts) => LearnedRows;
+}
+
 export interface StoreOptions {
   /** Default: nothing is signed, and no signed row is believed. */
   readonly signer?: Signer;
-  /** Rows of a channel that were changed, or signed under another key. Default: no report. */
-  readonly onDoubted?: (channel: ChannelId, wishes: readonly DoubtedWish[]) => void;
-  readonly onUnsigned?: (why: string) => void;
+  /** Of rows that are not believed, and of those that could not be signed. Default: nothing is logged. */
+  readonly log?: Logger;
 }
 
-export function createStore(db: Database, options: StoreOptions = {}) {
-  const { signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
-  const believed: WishReader = async (client, channel) => {
-    const wishes = await readWishes(client, channel, signer);
-    if (wishes.doubted.length > 0) onDoubted?.(channel, wishes.doubted);
-    return wishes.believed;
-  };
+export function createStore(
+  db: Database,
+  features: FeatureRows,
+  { signer = NO_SIGNER, log }: StoreOptions = {},
+) {
+  const learned = features.learned({ signer, log: log ?? null });
   const keys = new TermKeys(signer);
-  const engine = new DeletionEngine(CARRIERS, keys);
+  const engine = new DeletionEngine(allCarriers(features.carriers), keys);
   return {
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
@@ -83,8 +89,7 @@ export function createStore(db: Database, options: StoreOptions = {}) {
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
     channelModels: new ChannelModelStore(db),
-    wishes: new WishStore(db, signer),
-    jobs: new JobStore(db, { signer, onUnsigned }),
+    jobs: new JobStore(db, learned),
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
@@ -103,9 +108,9 @@ export function createStore(db: Database, options: StoreOptions = {}) {
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, believed),
+    load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, learned),
     /** What a commit changed, to be swapped into a history in memory. */
-    coverage: async (channel: ChannelId): Promise<Coverage> => loadCoverage(db, channel, believed),
+    coverage: async (channel: ChannelId): Promise<Coverage> => loadCoverage(db, channel, learned),
     /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
     currentSummaries: async (channel: ChannelId): Promise<readonly Summary[]> =>
       readSummaries(db, channel, "current"),

@@ -10,6 +10,7 @@ import {
   type SummarySpan,
 } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
+import { NOTHING_LEARNED } from "../core/learned.ts";
 
 /*
  * The effects of the log's commits (`commit_job`, `commit_ahead`, `reset_channel` in `migrations/`) on a history,
@@ -80,8 +81,7 @@ export function commitSummary(
     summaries,
     omission,
     ahead: history.ahead,
-    wishes: history.wishes,
-    rejections: [],
+    learned: history.learned,
   });
 }
 
@@ -135,8 +135,7 @@ export function resetTo(history: History, toSeq: Seq): History {
     settledTo: Math.max(history.settledTo, toSeq),
     omission: history.omittedTo > toSeq ? history.omission : null,
     ahead: [],
-    wishes: [],
-    rejections: [],
+    learned: NOTHING_LEARNED,
     entries: history.entries.filter(({ seq }) => seq > toSeq),
   };
 }
@@ -150,8 +149,7 @@ export function historyFrom(coveredTo: Seq): History {
     lastSeq: coveredTo,
     omission: null,
     ahead: [],
-    wishes: [],
-    rejections: [],
+    learned: NOTHING_LEARNED,
     entries: [],
   };
 }

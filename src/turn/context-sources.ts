@@ -2,9 +2,8 @@ import type { ContextSources, DueImages, ResultImages } from "../context/assembl
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
 import { builtInSection } from "../context/sections/built-in.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
-import type { AgentFile } from "../context/sections/section.ts";
+import type { AgentFile, AskedMessage } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
-import { type AskedBy, learnedLines } from "./learned-lines.ts";
 import { quotedName } from "./quoted-name.ts";
 import { escapeLabels } from "../context/labels.ts";
 import { capText } from "../context/cap.ts";
@@ -130,7 +129,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
-  const learned = learnedLines(history, asked, scene, now);
+  const learned = history.learned.lines({ asked, isDirect: scene.isDirect === true, now });
   const sections = chooseSections(
     agent.folder.current,
     scene,
@@ -155,7 +154,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const replies = replyLines(agent, attached.replies);
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
-        const wishes = fitting(learned, room / 4);
+        const taught = fitting(learned, room / 4);
         const working = situation.waitedFor.map(({ kind, lines }) => ({
           kind,
           lines: atWork(lines, room / 4),
@@ -163,13 +162,13 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...wishes, ...working.flatMap(({ lines }) => lines)]) -
+          tokensOf([...statements, ...answered, ...taught, ...working.flatMap(({ lines }) => lines)]) -
           (left?.tokens ?? 0) -
           noted.tokens;
         const passages = recalledLines(agent, recalled, rest);
         const shown = [
           ...noted.sections,
-          ...quoted("learned", wishes, learned.length),
+          ...quoted("learned", taught, learned.length),
           ...quoted("remembered", statements, remembered.length),
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
@@ -249,7 +248,12 @@ export function systemText(agent: Agent, date: string, sections: readonly Sectio
   return `${system}\n\n${agent.texts.sections(values)}`;
 }
 
-/** The messages to answer, reduced to the inputs of sections and wishes. */
+/** The author of a message that a turn answers. */
+interface AskedBy extends AskedMessage {
+  readonly authorName: string;
+}
+
+/** The messages to answer, reduced to the inputs of sections and of what was learned. */
 function askedIn(history: History, turn: TurnRange): AskedBy[] {
   return dueMessages(history)
     .filter(({ seq }) => seq <= turn.toSeq)

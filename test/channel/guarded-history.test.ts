@@ -12,6 +12,8 @@ import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { TEST_DIGESTER } from "../support/digester.ts";
 import { beginTurn } from "../support/turns.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
+import { ENGINE } from "../store/carriers-with.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -130,7 +132,7 @@ test("what a tool quotes is in memory as it reads in the rows, also where its te
   const found = await store.attached.said(id, ["keel-1", "keel-3"]);
 
   const derive = async () => Promise.resolve({ keyId: "test", bytes: Buffer.alloc(32) });
-  const { retention } = createStore(weir.db, { signer: { ...NO_SIGNER, derive } });
+  const { retention } = createStore(weir.db, FEATURE_ROWS, { signer: { ...NO_SIGNER, derive } });
   const old = await retention.nextTexts(id, new Date(Date.now() + 60_000), 100, {
     isReset: false,
     from: 0,
@@ -196,7 +198,7 @@ class NotingLog extends LogStore {
 suite("a deletion", () => {
   test("that could not be noted as known is noted before the next turn", async () => {
     const { id, owner, turn, drafts, remove } = await asked("not-noted");
-    const log = new NotingLog(weir.db);
+    const log = new NotingLog(weir.db, ENGINE);
     log.isAway = true;
     await remove();
     const history = new GuardedHistory({ ...store, log }, owner, await store.load(id), {
@@ -219,7 +221,7 @@ suite("a deletion", () => {
     const { id, owner, remove } = await asked("noted-once");
     await weir.say(id, "never mind", { id: "noted-once-3", addressed: false });
     await store.log.delete(id, "noted-once-3", TEST_DIGESTER);
-    const log = new NotingLog(weir.db);
+    const log = new NotingLog(weir.db, ENGINE);
     const history = new GuardedHistory({ ...store, log }, owner, await store.load(id));
     await remove();
     await history.renew();

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { CompactorTexts, WorkerAgent } from "../../src/compactor/summary/summary-attempt.ts";
 import { agentId } from "../../src/core/ids.ts";
+import { MEMORY_SAVE } from "../../src/features/features.ts";
 import { createTimeFormat } from "../../src/text/time.ts";
 import { loadPrompts, type Prompts } from "../../src/prompts/load.ts";
 
@@ -30,5 +31,5 @@ export function workerAgent(instructions = "Be kind to the crew."): WorkerAgent 
     ID,
   );
   const time = createTimeFormat("UTC");
-  return { systemText, agentName: "Weir", time, texts: compactorTexts(prompts) };
+  return { systemText, agentName: "Weir", time, texts: compactorTexts(prompts), memorySave: MEMORY_SAVE };
 }

@@ -3,6 +3,7 @@ import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
 import { type JobPlan, MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
 import type { Entry, UserEntry } from "../../src/core/entry.ts";
 import { cover, type History, type Summary, type TurnRange } from "../../src/core/history.ts";
+import { NOTHING_LEARNED } from "../../src/core/learned.ts";
 
 export const EMPTY: History = {
   summaries: [],
@@ -12,8 +13,7 @@ export const EMPTY: History = {
   lastSeq: 0,
   omission: null,
   ahead: [],
-  wishes: [],
-  rejections: [],
+  learned: NOTHING_LEARNED,
   entries: [],
 };
 export const START = Date.UTC(2026, 10, 21, 14, 5);
@@ -137,7 +137,7 @@ export function commit(history: History, plan: JobPlan, tokens: number): History
   const coveredTo = kind === "leaf" ? toSeq : history.coveredTo;
   const omission = coveredTo >= history.omittedTo ? null : history.omission;
   const ahead = history.ahead.filter((one) => one.kind === "merge" || one.fromSeq > coveredTo);
-  return cover(history, { coveredTo, summaries, omission, ahead, wishes: history.wishes, rejections: [] });
+  return cover(history, { coveredTo, summaries, omission, ahead, learned: history.learned });
 }
 
 /** The history once the summary of this plan is written ahead. */

@@ -12,6 +12,7 @@ import {
 import { turnId } from "../../src/core/ids.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import { anyCharacter } from "../support/any-character.ts";
+import { NOTHING_LEARNED } from "../../src/core/learned.ts";
 
 /** Something that happens in a channel. */
 export type Step =
@@ -44,8 +45,7 @@ const EMPTY: History = {
   lastSeq: 0,
   omission: null,
   ahead: [],
-  wishes: [],
-  rejections: [],
+  learned: NOTHING_LEARNED,
   entries: [],
 };
 const NAMES = ["Ann", "Ben", "千早", "Zoë 🎈"];

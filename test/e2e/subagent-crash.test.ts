@@ -1,8 +1,7 @@
 // proves: src/features/subagents/channel-subagents.ts, src/features/subagents/subagent-store.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { CARRIERS } from "../../src/store/deletion/carriers/carriers.ts";
-import { DeletionEngine } from "../../src/store/deletion/deletion-engine.ts";
+import { ENGINE } from "../store/carriers-with.ts";
 import { prepareDeletion } from "../../src/store/deletion/deletions.ts";
 import { type OpenStore, openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -25,8 +24,6 @@ import {
   taskOf,
   untilClosed,
 } from "../support/subagents.ts";
-
-const ENGINE = new DeletionEngine(CARRIERS);
 
 const seed = await openSeed();
 after(async () => seed[Symbol.asyncDispose]());

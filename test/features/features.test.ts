@@ -7,7 +7,11 @@ import { COMMANDS } from "../../src/features/features.ts";
 
 const SRC = join(import.meta.dirname, "../../src");
 /** They join the slices. */
-const LISTS: ReadonlySet<string> = new Set(["features/features.ts", "features/declarations.ts"]);
+const LISTS: ReadonlySet<string> = new Set([
+  "features/features.ts",
+  "features/declarations.ts",
+  "features/stored.ts",
+]);
 
 /** By slice: its name as code writes it, and the files beside its folder and the lists in which it may stand, with the reason. */
 const SLICES: Readonly<
@@ -17,8 +21,6 @@ const SLICES: Readonly<
     word: /approval|approver/i,
     elsewhere: {
       "core/message.ts": "the ids of Weir's own messages",
-      "store/deletion/carriers/approvals.ts": "its carrier",
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
     },
   },
@@ -42,9 +44,7 @@ const SLICES: Readonly<
   reminders: {
     word: /remind/i,
     elsewhere: {
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
-      "store/deletion/carriers/reminders.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "cli/pair.ts": "says that reminders end",
     },
@@ -67,15 +67,21 @@ const SLICES: Readonly<
   subagents: {
     word: /subagent|spawn.?agent/i,
     elsewhere: {
-      "store/deletion/carriers/carriers.ts": "the list of carriers",
       "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
-      "store/deletion/carriers/subagents.ts": "its carrier",
       "core/message.ts": "the ids of Weir's own messages",
       "core/context.ts": "a kind of section",
       "context/sections/section.ts": "a kind of section",
       "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
       "config/schema/file.ts": "a text of another option",
       "config/schema/models.ts": "a text of another option",
+    },
+  },
+  wishes: {
+    word: /wish/i,
+    elsewhere: {
+      "admin/reports/signing-keys.ts": "says what another signing.key costs",
+      "context/sections/section.ts": "the label of a kind of section",
+      "core/memory.ts": "a reason why a draft is refused, as rows have it",
     },
   },
 };
@@ -89,6 +95,7 @@ test("each slice has a line here and in the lists", () => {
   for (const [list, file] of [
     ["features.ts", "feature.ts"],
     ["declarations.ts", "declaration.ts"],
+    ["stored.ts", "carrier.ts"],
   ] as const) {
     const text = readFileSync(join(SRC, "features", list), "utf8");
     const declared = FOLDERS.filter((name) => existsSync(join(SRC, "features", name, file)));

@@ -6,6 +6,7 @@ import { ReminderClock, type ReminderClockParts } from "../../src/features/remin
 import { NO_STRANGERS } from "../../src/router/strangers.ts";
 import type { OpenParts } from "../../src/features/feature.ts";
 import { OpenFeatures } from "../../src/features/features.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 import { REMINDERS } from "../../src/features/reminders/key.ts";
 import type { ReminderDesk } from "../../src/features/reminders/reminder-desk.ts";
 import { subagentsBy } from "../../src/features/subagents/feature.ts";
@@ -127,7 +128,7 @@ const UNROUTED = {
 
 /** As a mutant has it. */
 function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
-  const plain = createStore(database, { signer: FUZZ_SIGNER });
+  const plain = createStore(database, FEATURE_ROWS, { signer: FUZZ_SIGNER });
   return mutant?.store?.(plain, database) ?? plain;
 }
 
@@ -247,6 +248,7 @@ export class Incarnation {
     const whole = {
       ...parts,
       database: this.database,
+      signer: FUZZ_SIGNER,
       log: this.#log,
       setup: () => ({
         config: { agents: [], platforms: PLATFORMS_OFF },

@@ -32,6 +32,7 @@ import { START } from "./sim/virtual-time.ts";
 import { isGuestIn, isThreadOf, PLANS, type Room, roomShown } from "./rooms.ts";
 import { newTally, type Tally } from "./tally.ts";
 import { Witness } from "./witness.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 
 const STEP_MS = 20_000;
 /** Connections that nothing holds are closed by then, ms. */
@@ -115,8 +116,8 @@ export class World implements AsyncDisposable {
       isSole: (one, room) => this.isSole(one, room),
     });
     this.#shared = new Database(connection, log, { maxConnections: CONNECTIONS });
-    this.#probeStore = createStore(this.probe);
-    this.#foldStore = createStore(new FoldDatabase(connection, this.probe));
+    this.#probeStore = createStore(this.probe, FEATURE_ROWS);
+    this.#foldStore = createStore(new FoldDatabase(connection, this.probe), FEATURE_ROWS);
     const usual = random.pick([null, 1, 1.2, 0.85]);
     const ratio = mutant?.ratio ?? usual;
     this.#ratio = ratio ?? 1;

@@ -6,7 +6,7 @@ import type { Entry } from "../../src/core/entry.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { MEMORY_TYPES, type MemoryDraft } from "../../src/core/memory.ts";
 import { checkMemories, type MemoryGateContext, mergeMemories } from "../../src/memory/gates.ts";
-import { memorySaveParameters } from "../../src/memory/save-call.ts";
+import { MEMORY_SAVE } from "../../src/features/features.ts";
 import { anyText } from "../context/conversation.ts";
 import { said } from "./said.ts";
 
@@ -270,7 +270,7 @@ describe("the memories of one call", () => {
   });
 
   test("have a schema that names every type and what is required", () => {
-    const text = JSON.stringify(memorySaveParameters);
+    const text = JSON.stringify(MEMORY_SAVE.parameters);
     for (const type of MEMORY_TYPES) assert.ok(text.includes(`"${type}"`));
     assert.match(text, /"required":\["type","subject","statement","quote","sources"\]/);
     assert.match(text, /"maxItems":20/);
@@ -281,7 +281,7 @@ describe("the memories of one call", () => {
     const described = z.looseObject({ description: z.string().optional() });
     const items = z.object({ items: z.object({ properties: z.record(z.string(), described) }) });
     const schema = z.object({ properties: z.object({ memories: items }) });
-    const fields = schema.parse(memorySaveParameters).properties.memories.items.properties;
+    const fields = schema.parse(MEMORY_SAVE.parameters).properties.memories.items.properties;
     for (const type of MEMORY_TYPES) assert.ok(fields["type"]?.description?.includes(`${type}: `), type);
     for (const field of ["subject", "importance", "refers_to", "sources"])
       assert.ok((fields[field]?.description ?? "") !== "", field);

@@ -6,6 +6,7 @@ import { Speakers, unreserved } from "../../src/router/speakers.ts";
 import { createStore } from "../../src/store/store.ts";
 import { openStore } from "../store/open-store.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -13,7 +14,7 @@ after(async () => {
   await open[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
-const store = createStore(open.db);
+const store = createStore(open.db, FEATURE_ROWS);
 const AGENT = ["weir", "Heron"];
 
 async function channel(name: string): Promise<ChannelId> {

@@ -1,6 +1,14 @@
 import { selectTexts } from "../../src/store/deletion/carrier.ts";
-import { CARRIERS } from "../../src/store/deletion/carriers/carriers.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
+import { allCarriers } from "../../src/store/deletion/carriers/carriers.ts";
+import { DeletionEngine } from "../../src/store/deletion/deletion-engine.ts";
 import type { OpenStore } from "./open-store.ts";
+
+/** All carriers: those of the store and of the features. */
+export const CARRIERS = allCarriers(FEATURE_ROWS.carriers);
+
+/** A deletion by all carriers; it has no key to fingerprints. */
+export const ENGINE = new DeletionEngine(CARRIERS);
 
 /** The names of all carriers that can hold words. */
 export const WORDY_CARRIERS: readonly string[] = CARRIERS.filter(({ texts }) => texts.length > 0)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
+import { FEATURE_ROWS } from "../../src/features/stored.ts";
 import { Database, type DatabaseOptions } from "../../src/store/database/database.ts";
 import type { CamelRow, Connection } from "../../src/store/database/queryable.ts";
 import type { Appended } from "../../src/store/log/message-rows.ts";
@@ -35,7 +36,7 @@ export interface OpenStore extends AsyncDisposable {
 
 export function openStore(connection: Connection, options: DatabaseOptions = {}): OpenStore {
   const db = new Database(connection, SILENT, options);
-  const store = createStore(db);
+  const store = createStore(db, FEATURE_ROWS);
   let count = 0;
   const sql: OpenStore["sql"] = async (text, ...values) => db.query("", text, values);
   const append: OpenStore["append"] = async (channel, text, overrides = {}, beginner = null) => {

@@ -4,6 +4,7 @@ import type { Entry, ToolCall } from "../../src/core/entry.ts";
 import type { History, TurnRange } from "../../src/core/history.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { effectKeys } from "../../src/turn/effect-keys.ts";
+import { NOTHING_LEARNED } from "../../src/core/learned.ts";
 
 const at = new Date("2026-11-21T14:05:00Z");
 const turn: TurnRange = { id: turnId(7), fromSeq: 1, toSeq: 1 };
@@ -33,7 +34,7 @@ function history(...logged: readonly ToolCall[]): History {
     text: "",
     calls: [one],
   }));
-  const none = { summaries: [], omission: null, ahead: [], wishes: [], rejections: [] };
+  const none = { summaries: [], omission: null, ahead: [], learned: NOTHING_LEARNED };
   const marks = { coveredTo: 0, omittedTo: 0, settledTo: 0, lastSeq: own.length + 1 };
   return { ...none, ...marks, entries: [said, ...own] };
 }

@@ -49,6 +49,17 @@ export interface AnywhereCommand extends CommandRule {
   runAnywhere(parts: CommandParts, command: InboundCommand, place: CommandPlace): Promise<CommandAnswer>;
 }
 
+/** Whether something ends for everybody, if the asker may do that, or for the asker alone. */
+export type ForWhom = "all" | "me";
+
+/** Ends what has this number in the channel. @returns the answer to the asker */
+export type EndNumbered = (
+  parts: CommandParts,
+  command: AskedCommand,
+  number: number,
+  whom: ForWhom,
+) => Promise<string>;
+
 export interface CommandPlace {
   /** Id of the server or team; empty: there is no server, or it is unknown. */
   readonly workspace: string;
@@ -64,6 +75,8 @@ export interface CommandParts extends FolderTexts {
   readonly readWaitedFor: ReadWaitedFor;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly serviceOf: ServiceOf;
+  /** What `/forget` ends by a letter and a number, by the letter. */
+  readonly numbered: ReadonlyMap<string, EndNumbered>;
   /** Forgets what features keep of a conversation: it starts afresh. */
   readonly resetFeatures: (channel: ChannelId) => Promise<void>;
   readonly agentOf: (channel: ChannelRow) => Agent;

@@ -13,7 +13,6 @@ import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
-import { learnedCommand } from "./learned.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
 import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
 import { exportCommand } from "./export.ts";
@@ -37,7 +36,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   summarizeCommand,
   memoryCommand,
   rememberCommand,
-  learnedCommand,
   forgetCommand,
   whyCommand,
   statusCommand,

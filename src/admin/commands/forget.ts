@@ -6,7 +6,6 @@ import { type AskedCommand, type Command, askingChannel, type CommandParts, time
 import type { Typed } from "./command-rule.ts";
 import { questionTerms, terms } from "../../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
-import { endLearned } from "./learned.ts";
 import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../../core/forget-me.ts";
@@ -41,9 +40,9 @@ async function forget(parts: CommandParts, command: AskedCommand): Promise<strin
   const wanted = command.argument.toLowerCase().replaceAll(/\s+/g, " ");
   const number = /^#?(\d{1,15})$/.exec(wanted)?.[1];
   if (number !== undefined) return forgetOne(parts, command, Number(number));
-  const [, learned, me] = /^l(\d{1,15})( me)?$/.exec(wanted) ?? [];
-  if (learned !== undefined)
-    return endLearned(parts, command, Number(learned), me === undefined ? "all" : "me");
+  const [, letter = "", ofLetter, me] = /^([a-z])(\d{1,15})( me)?$/.exec(wanted) ?? [];
+  const end = parts.numbered.get(letter);
+  if (end !== undefined) return end(parts, command, Number(ofLetter), me === undefined ? "all" : "me");
   const aboutMe = readForgetMe(command.argument);
   if (aboutMe === null) return wanted === "" ? explain(parts, command) : forgetFitting(parts, command);
   const { isEverywhere, isConfirmed } = aboutMe;

@@ -10,6 +10,7 @@ import { contextRequest } from "../../core/context-request.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
 import type { History } from "../../core/history.ts";
 import { type TurnId, turnId } from "../../core/ids.ts";
+import { NOTHING_LEARNED } from "../../core/learned.ts";
 import type { ModelRequest } from "../../llm/model.ts";
 import { budgetOf } from "../../turn/agent.ts";
 import { nextSources, type Scene } from "../../turn/context-sources.ts";
@@ -77,7 +78,6 @@ export function summaryRequest(
   windowTokens: number,
   now: Date,
 ): ModelRequest {
-  const { texts } = compactorAgent;
   const { entries, summaries } = conversation(ASKS.word, undefined, [], now);
   const [background = null] = summaries;
   const builder = new RequestBuilder(compactorAgent, {
@@ -93,7 +93,7 @@ export function summaryRequest(
   return {
     model,
     messages: builder.transcript(text, lines, limits, { part: 1, parts: 1 }),
-    tools: memoryTools(texts, true),
+    tools: memoryTools(compactorAgent, true),
     toolChoice: "none",
     maxOutputTokens: builder.outputTokens(SUMMARY_TOKENS),
     temperature: undefined,
@@ -158,7 +158,6 @@ function conversation(
     omission: null,
     entries,
     ahead: [],
-    wishes: [],
-    rejections: [],
+    learned: NOTHING_LEARNED,
   };
 }

@@ -4,6 +4,7 @@ import type { Server } from "../../core/message.ts";
 import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { plainName } from "../../router/bindings.ts";
 import { isAmbiguous, type UsedName, usedNames } from "../../router/confirmed-names.ts";
+import { FEATURE_ROWS } from "../../features/stored.ts";
 import type { ConfirmedName } from "../../store/channels/confirmed-names.ts";
 import { openDatabase } from "../../store/database/open.ts";
 import { createStore } from "../../store/store.ts";
@@ -52,7 +53,7 @@ export async function lookAtNames(io: Io, config: Config): Promise<readonly Find
   if (open.length === 0) return [];
   try {
     await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-    const store = createStore(opened.database).names;
+    const store = createStore(opened.database, FEATURE_ROWS).names;
     const findings: Finding[] = [];
     for (const { platform, names, servers: list } of open) {
       const rows = await store.read(platform);

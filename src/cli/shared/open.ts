@@ -7,6 +7,7 @@ import { errorMessage, OperatorError } from "../../core/errors.ts";
 import { formatAddress, parseAddress } from "../../core/ids.ts";
 import { useProxies } from "../../network/use-proxies.ts";
 import type { LearnedModels } from "../../llm/catalog/learned-models.ts";
+import { FEATURE_ROWS } from "../../features/stored.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Database } from "../../store/database/database.ts";
 import { closeDataFolder } from "../../store/database/data-folder.ts";
@@ -79,7 +80,7 @@ export async function withStore<Result>(
   const log = openLog(io, config, "warn");
   await using opened = await openDatabase(config.database, log, role);
   const signer = fileSigner(config.database.dataDir);
-  return await work(createStore(opened.database, { signer }), opened.database);
+  return await work(createStore(opened.database, FEATURE_ROWS, { signer }), opened.database);
 }
 
 /** @throws OperatorError if there is no such channel, with the known ones */

@@ -13,6 +13,7 @@ import {
   type Limits,
   memoryTools,
   wantedTokens,
+  type WriterOptions,
   type WriterTexts,
 } from "./writer.ts";
 import { besidePeople, type TranscriptLine } from "./transcript.ts";
@@ -44,6 +45,7 @@ export interface WorkerAgent {
   readonly nameOf?: (agent: AgentId) => string;
   readonly time: TimeFormat;
   readonly texts: CompactorTexts;
+  readonly memorySave: WriterOptions["memorySave"];
 }
 
 /** Tokens kept free, since estimates may be slightly low. */
@@ -135,7 +137,7 @@ export class RequestBuilder {
       focus: this.#focus,
     };
     const task = texts.task({ ...collectHints(entries), ...place, ...lengthLimit(capTokens, "") });
-    const fixed = estimateRequest([...this.#opening(), user(task)], memoryTools(texts, isMemory));
+    const fixed = estimateRequest([...this.#opening(), user(task)], memoryTools(this.#agent, isMemory));
     return Math.floor(windowTokens - this.outputTokens(capTokens) - SLACK_TOKENS - fixed);
   }
 

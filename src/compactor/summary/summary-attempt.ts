@@ -86,7 +86,7 @@ class SummaryAttempt {
     this.#window = options.windowTokens;
     this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
     this.#parts = options.done.parts;
-    this.#saved = { memories: options.done.memories, wishes: options.done.wishes ?? [] };
+    this.#saved = { memories: options.done.memories, learned: options.done.learned ?? {} };
     const { neighbour } = material;
     const background = neighbour === null || neighbour.kind === "reset" ? null : neighbour;
     this.#requests = this.#builder(options.windowTokens, background);
@@ -363,7 +363,7 @@ class SummaryAttempt {
   }
 
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {
-    const { texts, agentName, time } = this.#agent;
+    const { texts, agentName, time, memorySave } = this.#agent;
     const written = await writeSummary(
       { ...task, maxOutputTokens: this.#requests.outputTokens(task.capTokens) },
       {
@@ -377,6 +377,7 @@ class SummaryAttempt {
         onMade: (made) => void (this.#made = made),
         onTooSmall: (model, window) => void (this.#tooSmall = { model, window }),
         texts,
+        memorySave,
         agentName,
         time,
         budget: this.#budget,

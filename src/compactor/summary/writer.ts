@@ -1,8 +1,7 @@
 import { canonical } from "../../core/canonical.ts";
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
-import type { MemoryDraft, MemoryRejection } from "../../core/memory.ts";
-import type { WishDraft } from "../../core/wish.ts";
+import type { MemoryRejection } from "../../core/memory.ts";
 import { MEASURED_IN_CHARACTERS } from "../../text/scripts.ts";
 import { storableText } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
@@ -19,9 +18,9 @@ import {
 import type { MadeRequest, RetryingModel } from "../../llm/retrying-model.ts";
 import {
   type CheckedSave,
-  checkSave,
+  countSaved,
   joinSaved,
-  memorySaveParameters,
+  type MemorySave,
   NOTHING_SAVED,
   type SavedDrafts,
 } from "../../memory/save-call.ts";
@@ -69,6 +68,7 @@ export interface WriterOptions {
   readonly agentName: string;
   readonly time: Pick<TimeFormat, "day">;
   readonly texts: WriterTexts;
+  readonly memorySave: Pick<MemorySave, "parameters" | "check">;
   readonly budget: CallBudget;
   readonly signal: AbortSignal;
   /** Called before each attempt at a model. Default: no listener. */
@@ -142,9 +142,12 @@ export function lengthLimit(tokens: number, sample: string): LengthLimit {
 }
 
 /** The summariser's tools: `memory_save`, or none if memories are not asked for. */
-export function memoryTools(texts: Pick<WriterTexts, "memorySave">, isOffered: boolean): ToolSpec[] {
+export function memoryTools(
+  { texts, memorySave }: Pick<WriterOptions, "texts" | "memorySave">,
+  isOffered: boolean,
+): ToolSpec[] {
   if (!isOffered) return [];
-  return [{ name: MEMORY_SAVE, description: texts.memorySave, parameters: memorySaveParameters }];
+  return [{ name: MEMORY_SAVE, description: texts.memorySave, parameters: memorySave.parameters }];
 }
 
 /** Estimated tokens of a request. */
@@ -159,7 +162,7 @@ export function estimateRequest(messages: readonly ModelMessage[], tools: readon
  * @throws ModelError
  */
 export async function writeSummary(task: WritingTask, options: WriterOptions): Promise<Written> {
-  const tools = memoryTools(options.texts, task.sources !== null);
+  const tools = memoryTools(options, task.sources !== null);
   let messages = task.messages;
   let saved = NOTHING_SAVED;
   let isShortened = false;
@@ -204,11 +207,11 @@ function askShorter(
   task: WritingTask,
   options: WriterOptions,
 ): ModelMessage[] {
-  const wish = shortenMessage(task, options);
-  const taken = estimateRequest([...messages, wish], tools) + task.maxOutputTokens;
+  const shorter = shortenMessage(task, options);
+  const taken = estimateRequest([...messages, shorter], tools) + task.maxOutputTokens;
   const shown = capText(text, options.windowTokens - taken);
-  if (shown === "") return [...task.messages, wish];
-  return [...messages, { role: "assistant", text: shown, calls: [] }, wish];
+  if (shown === "") return [...task.messages, shorter];
+  return [...messages, { role: "assistant", text: shown, calls: [] }, shorter];
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
@@ -292,23 +295,25 @@ interface CheckedCalls extends SavedDrafts {
   readonly results: readonly ModelMessage[];
 }
 
-/** Checks the memories and wishes of a model's calls and answers each call; does not throw. */
+/** Checks what a model's calls save, and answers each call; does not throw. */
 function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): CheckedCalls {
-  const memories: MemoryDraft[] = [];
-  const wishes: WishDraft[] = [];
+  let saved = NOTHING_SAVED;
   const results = calls.map((call): ModelMessage => {
     const checked = checkCall(call, task, options);
-    memories.push(...checked.memories);
-    wishes.push(...checked.wishes);
+    saved = joinSaved(saved, checked);
     options.onRejected?.(checked.dropped.map(({ reason }) => reason));
     const dropped = checked.dropped.map(({ place, why }) => `${place}: ${storableText(why)}`);
-    const kept = checked.memories.length + checked.wishes.length;
+    const kept = countSaved(checked);
     return { role: "tool", callId: call.id, text: options.texts.memoryResult({ kept, dropped }) };
   });
-  return { memories, wishes, results };
+  return { ...saved, results };
 }
 
-function checkCall(call: ToolCall, task: WritingTask, { agentName, time }: WriterOptions): CheckedSave {
+function checkCall(
+  call: ToolCall,
+  task: WritingTask,
+  { agentName, time, memorySave }: WriterOptions,
+): CheckedSave {
   if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
   let input: unknown;
   try {
@@ -317,7 +322,7 @@ function checkCall(call: ToolCall, task: WritingTask, { agentName, time }: Write
     return nothingKept("the arguments are not valid JSON");
   }
   const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
-  return checkSave(input, {
+  return memorySave.check(input, {
     sources: task.sources ?? new Map(),
     promptText,
     beside: task.beside ?? [],

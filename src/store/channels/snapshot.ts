@@ -5,7 +5,7 @@ import { PACED_TURNS, type TurnTime } from "../../core/pace.ts";
 import { type ChannelRow, readChannel } from "./channels.ts";
 import { readEntries } from "../log/entry-rows.ts";
 import { readCoverage } from "../compaction/summaries.ts";
-import type { WishReader } from "../memory/wishes.ts";
+import type { LearnedRows } from "../compaction/learned-rows.ts";
 import { readUnderWay } from "../compaction/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { readLastUsage } from "../turns/model-calls.ts";
@@ -36,13 +36,13 @@ export interface ChannelSnapshot {
 export async function loadSnapshot(
   db: Database,
   id: ChannelId,
-  wishes: WishReader,
+  learned: LearnedRows,
 ): Promise<ChannelSnapshot> {
   return db.snapshot(async (client) => {
     const channel = await readChannel(client, id);
     const { omittedTo, settledTo, lastSeq } = channel;
     const entries = await readEntries(client, id, rawFrom(channel), lastSeq);
-    const coverage = await readCoverage(client, id, channel, wishes);
+    const coverage = await readCoverage(client, id, channel, learned);
     const history = { ...coverage, omittedTo, settledTo, lastSeq, entries };
     const underWay = await readUnderWay(client, id);
     const running = await readRunningTurn(client, id);

@@ -4,6 +4,7 @@ import {
   type JobPlan,
   type JobResult,
   type Landed,
+  type LearnedDrafts,
   MAX_LIVE_SUMMARIES,
 } from "../../core/compaction.ts";
 import type { ChannelId, Owner, Seq } from "../../core/ids.ts";
@@ -13,9 +14,12 @@ import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { type Digester, type Extract, mostTokens } from "./extracts.ts";
 import { type EditedMeanwhile, renewWritten } from "../deletion/carriers/summaries.ts";
-import { NO_SIGNING, type Signing, signWishes } from "../memory/wishes.ts";
+import { type LearnedRows, NO_LEARNED_ROWS } from "./learned-rows.ts";
 
-const NOTHING: JobResult = { parts: [], memories: [], summary: null };
+/** A result as its row has it: each list of what was learned stands beside the memories. */
+type StoredResult = Omit<JobResult, "learned"> & Readonly<Record<string, unknown>>;
+
+const NOTHING: Omit<JobResult, "learned"> = { parts: [], memories: [], summary: null };
 
 const COLUMNS = `id, channel_id as channel, kind, tier, from_seq, to_seq, level, source_tokens, attempt, state,
   coalesce(result, '${JSON.stringify(NOTHING)}') as result, is_ahead`;
@@ -26,45 +30,45 @@ const COLUMNS = `id, channel_id as channel, kind, tier, from_seq, to_seq, level,
  */
 export class JobStore {
   readonly #db: Database;
-  readonly #signing: Signing;
+  readonly #learned: LearnedRows;
 
-  constructor(db: Database, signing: Signing = NO_SIGNING) {
+  constructor(db: Database, learned: LearnedRows = NO_LEARNED_ROWS) {
     this.#db = db;
-    this.#signing = signing;
+    this.#learned = learned;
   }
 
   /** @throws StaleEpochError if another daemon has the channel */
   async begin(owner: Owner, plan: JobPlan): Promise<Job> {
     const { kind, tier, fromSeq, toSeq, level, sourceTokens, isAhead = false } = plan;
-    const [row] = await this.#db.query<Job>(
+    const [row] = await this.#db.query<RawJob>(
       "job_begin",
       `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, p_is_ahead => $9)`,
       [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), isAhead],
     );
     if (row === undefined) throw new Error("begin_job returned no row");
-    return row;
+    return toJob(row);
   }
 
   /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
   async take(owner: Owner): Promise<Job | null> {
-    const [row] = await this.#db.query<Job>("job_take", `select ${COLUMNS} from take_job($1, $2)`, [
+    const [row] = await this.#db.query<RawJob>("job_take", `select ${COLUMNS} from take_job($1, $2)`, [
       owner.channel,
       owner.epoch,
     ]);
-    return row ?? null;
+    return row === undefined ? null : toJob(row);
   }
 
   /** Begins a job once more, for a shorter range or the same. @returns null: it is ours no more */
   async again(job: Job, range: { readonly toSeq: Seq; readonly sourceTokens: number }): Promise<Job | null> {
     const isSame = range.toSeq === job.toSeq;
-    const [row] = await this.#db.query<Job>(
+    const [row] = await this.#db.query<RawJob>(
       "job_again",
       `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
               result = case when $5 then result end
         where id = $1 and attempt = $2 and state = 'running' returning ${COLUMNS}`,
       [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), isSame],
     );
-    return row ?? null;
+    return row === undefined ? null : toJob(row);
   }
 
   /** Keeps what is finished of it, so that it is not paid for again. @returns false: it is ours no more */
@@ -72,7 +76,7 @@ export class JobStore {
     const rows = await this.#db.query(
       "job_save",
       "update jobs set result = $3 where id = $1 and attempt = $2 and state = 'running' returning id",
-      [job.id, job.attempt, JSON.stringify(result)],
+      [job.id, job.attempt, JSON.stringify(toStored(result))],
     );
     return rows.length === 1;
   }
@@ -82,8 +86,7 @@ export class JobStore {
    * @returns false: it is ours no more, or a deletion made it stale
    */
   async stage(job: Job, result: JobResult): Promise<boolean> {
-    const wishes = await signWishes(this.#db, job.channel, result.wishes ?? [], this.#signing);
-    const stored = wishes.length > 0 ? { ...result, wishes } : { ...result, wishes: undefined };
+    const learned = await this.#learned.complete(this.#db, job.channel, result.learned ?? {});
     const rows = await this.#db.query(
       "job_stage",
       `update jobs set state = case when is_ahead then 'ahead' else 'staged' end, result = $3, model = $4, to_seq = $5, source_tokens = $6
@@ -91,7 +94,7 @@ export class JobStore {
       [
         job.id,
         job.attempt,
-        JSON.stringify(stored),
+        JSON.stringify(toStored({ ...result, learned })),
         result.summary?.model ?? null,
         job.toSeq,
         Math.ceil(job.sourceTokens),
@@ -147,12 +150,13 @@ export class JobStore {
    * @throws StaleEpochError if another daemon has the channel
    */
   async commitAhead(owner: Owner): Promise<Landed[]> {
-    const jobs = await this.#db.query<Job>(
+    const jobs = await this.#db.query<RawJob>(
       "jobs_commit_ahead",
       `select ${COLUMNS} from commit_ahead($1, $2, $3)`,
       [owner.channel, owner.epoch, MAX_LIVE_SUMMARIES],
     );
-    return jobs.map((job) => {
+    return jobs.map((row) => {
+      const job = toJob(row);
       const { summary, memories } = job.result;
       if (summary === null) throw new Error(`job ${job.id} was written ahead without a summary`);
       return { job, summary, memories: memories.length };
@@ -196,6 +200,19 @@ export class JobStore {
       [job.id, job.attempt, reason],
     );
   }
+}
+
+type RawJob = Omit<Job, "result"> & { readonly result: StoredResult };
+
+function toJob({ result: { parts, memories, summary, ...learned }, ...job }: RawJob): Job {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as `toStored` has written them
+  const drafts = learned as LearnedDrafts;
+  const isNone = Object.keys(drafts).length === 0;
+  return { ...job, result: { parts, memories, summary, ...(!isNone && { learned: drafts }) } };
+}
+
+function toStored({ learned, ...result }: JobResult): StoredResult {
+  return { ...result, ...learned };
 }
 
 /** Who makes the substitute of a summary that tells what was edited while it was written. */

@@ -1,35 +1,32 @@
 import type { History, Omission, Stretch, Summary } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
+import { NOTHING_LEARNED } from "../../core/learned.ts";
 import { type ChannelRow, readChannel } from "../channels/channels.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { readRejections, type WishReader } from "../memory/wishes.ts";
 import type { Extract } from "./extracts.ts";
+import type { LearnedRows } from "./learned-rows.ts";
 
 /**
  * What of a channel's log is not shown as it was said, covered by summaries or omitted, and what was learned of what is covered.
  */
-export type Coverage = Pick<
-  History,
-  "coveredTo" | "summaries" | "omission" | "ahead" | "wishes" | "rejections"
->;
+export type Coverage = Pick<History, "coveredTo" | "summaries" | "omission" | "ahead" | "learned">;
 
-export async function loadCoverage(db: Database, id: ChannelId, wishes: WishReader): Promise<Coverage> {
-  return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id), wishes));
+export async function loadCoverage(db: Database, id: ChannelId, learned: LearnedRows): Promise<Coverage> {
+  return db.snapshot(async (client) => readCoverage(client, id, await readChannel(client, id), learned));
 }
 
 export async function readCoverage(
   client: Queryable,
   id: ChannelId,
   { coveredTo, omittedTo, kind }: Pick<ChannelRow, "coveredTo" | "omittedTo" | "kind">,
-  readWishes: WishReader,
+  rows: LearnedRows,
 ): Promise<Coverage> {
   const summaries = coveredTo === 0 ? [] : await readSummaries(client, id);
   const omission = omittedTo > coveredTo ? await readOmission(client, id, coveredTo, omittedTo) : null;
-  // They come with summaries; a thread has those of its channel, too.
-  const wishes = coveredTo === 0 && kind !== "thread" ? [] : await readWishes(client, id);
-  const rejections = wishes.length === 0 ? [] : await readRejections(client, id);
-  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), wishes, rejections };
+  // It comes with summaries; a thread has that of its channel, too.
+  const learned = coveredTo === 0 && kind !== "thread" ? NOTHING_LEARNED : await rows.read(client, id);
+  return { coveredTo, summaries, omission, ahead: await readAhead(client, id), learned };
 }
 
 interface RawSummary extends Omit<Summary, "span"> {

@@ -3,7 +3,7 @@ import type { Queryable } from "../database/queryable.ts";
 import type { Carrier } from "./carrier.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { recoverTerms } from "./recovered-terms.ts";
-import type { Derived, LookedThrough, NoteTerms, Removal } from "./removal.ts";
+import type { Derived, LookedThrough, PromptTerms, Removal } from "./removal.ts";
 import { tellingTerms } from "../../text/terms.ts";
 
 /**
@@ -11,7 +11,7 @@ import { tellingTerms } from "../../text/terms.ts";
  * each carrier then removes what repeats them, all in one transaction.
  *
  * Order: the carriers run in the order of their list, since some need what others have found. Then the same is done in the channels
- * that were shown removed memories, and in the threads that were shown removed notes.
+ * that were shown removed memories, and in the threads whose prompts had removed texts.
  *
  * Locks: the channel's row of `search_progress` (`lock_search`), then its row of `channels`; both before the first carrier. Threads are
  * locked after their channel, each in the same way. Carriers lock rows of their own tables by id. Triggers remain only where a late
@@ -21,7 +21,10 @@ export class DeletionEngine {
   readonly #carriers: readonly Carrier[];
   readonly keys: TermKeys;
 
-  /** @param keys default: none, so that an expired text counts as having said anything */
+  /**
+   * @param carriers in the order in which words are removed, as `allCarriers` has it
+   * @param keys default: none, so that an expired text counts as having said anything
+   */
   constructor(carriers: readonly Carrier[], keys: TermKeys = NO_TERM_KEYS) {
     this.#carriers = carriers;
     this.keys = keys;
@@ -51,14 +54,14 @@ export class DeletionEngine {
       reworded: [],
       calls: [],
       memories: [],
-      noteTerms: new Map(),
+      promptTerms: new Map(),
       isViewCut: false,
     };
     const shown = cause.kind === "elsewhere" ? [] : await readShownMemories(tx, channel);
     const recover: Removal["recover"] = async (seqs) => this.recover(tx, channel, seqs);
     const removal = { ...words, keys: this.keys, recover, derived };
     for (const carrier of this.#carriers) await carrier.take?.(tx, removal);
-    const inThreads = await shownInThreads(tx, channel, derived.noteTerms);
+    const inThreads = await shownInThreads(tx, channel, derived.promptTerms);
     await this.#removeElsewhere(tx, [...(await removedOf(tx, shown)), ...inThreads], removal);
     return derived;
   }
@@ -71,14 +74,15 @@ export class DeletionEngine {
   ): Promise<void> {
     for (const [channel, ones] of Map.groupBy(shown, (one) => one.channel)) {
       await lockShownIn(tx, channel);
-      const { noteTerms } = await this.remove(tx, {
+      const { promptTerms } = await this.remove(tx, {
         channel,
         cause: { kind: "elsewhere" },
         seqs: [Math.min(...ones.map(({ from }) => from))],
         terms: new Set(ones.flatMap((one) => [...one.terms])).intersection(terms),
         digester,
       });
-      if (noteTerms.has(channel) || ones.some(({ isNoted }) => isNoted)) await noteShownRemoved(tx, channel);
+      if (promptTerms.has(channel) || ones.some(({ isInPrompt }) => isInPrompt))
+        await noteShownRemoved(tx, channel);
     }
   }
 }
@@ -90,8 +94,8 @@ interface Shown {
   readonly from: Seq;
   /** The terms by which it repeats what was said. */
   readonly terms: ReadonlySet<string>;
-  /** It stood in notes: any turn there may have been shown it, and its calls do not say so. */
-  readonly isNoted: boolean;
+  /** It stood in the prompt: any turn there may have been shown it, and its calls do not say so. */
+  readonly isInPrompt: boolean;
 }
 
 interface ShownMemory extends Shown {
@@ -119,7 +123,7 @@ async function readShownMemories(tx: Queryable, channel: ChannelId): Promise<Sho
   );
   return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
     const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
-    return { id, channel: channelId(shownIn), from: seq, terms, isNoted: false };
+    return { id, channel: channelId(shownIn), from: seq, terms, isInPrompt: false };
   });
 }
 
@@ -135,8 +139,8 @@ async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): Promise<
   return shown.filter(({ id }) => !ids.has(id));
 }
 
-/** What the threads of a channel were shown of removed notes: its own and the thread's. No row says which turn was shown which. */
-async function shownInThreads(tx: Queryable, channel: ChannelId, removed: NoteTerms): Promise<Shown[]> {
+/** What prompts in the threads of a channel had of removed texts: its own and the thread's. No row says which turn was shown which. */
+async function shownInThreads(tx: Queryable, channel: ChannelId, removed: PromptTerms): Promise<Shown[]> {
   if (removed.size === 0) return [];
   const threads = await tx.query<{ id: number }>(
     "threads_shown",
@@ -147,15 +151,15 @@ async function shownInThreads(tx: Queryable, channel: ChannelId, removed: NoteTe
   return threads
     .map(({ id }) => ({ channel: channelId(id), terms: termsOf(channel).union(termsOf(channelId(id))) }))
     .filter(({ terms }) => terms.size > 0)
-    .map((one) => ({ ...one, from: 0, isNoted: true }));
+    .map((one) => ({ ...one, from: 0, isInPrompt: true }));
 }
 
-/** Takes a channel's lock, so that no note and no call with the removed words is written there meanwhile. */
+/** Takes a channel's lock, so that no text and no call with the removed words is written there meanwhile. */
 async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query("shown_lock", "select lock_shown_in($1)", [channel]);
 }
 
-/** Notes that the running turns of a channel may know removed notes: their calls are logged without words until they begin again. */
+/** Notes that the running turns of a channel may know removed texts: their calls are logged without words until they begin again. */
 async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query("shown_gone", "select note_shown_gone($1)", [channel]);
 }

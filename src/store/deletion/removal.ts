@@ -39,8 +39,8 @@ export type Cause =
   | { readonly kind: "edited"; readonly seq: Seq; readonly text: string; readonly notices: readonly Seq[] }
   | { readonly kind: "elsewhere" };
 
-/** The terms of removed lines of notes, by channel. */
-export type NoteTerms = ReadonlyMap<ChannelId, ReadonlySet<string>>;
+/** The terms of removed texts that stand in the prompts of a channel and of its threads, by channel. */
+export type PromptTerms = ReadonlyMap<ChannelId, ReadonlySet<string>>;
 
 /** What the carriers have found so far that repeats removed words. */
 export interface Derived {
@@ -52,7 +52,7 @@ export interface Derived {
   readonly calls: Seq[];
   /** Memories that were removed, or lost the edited message as a source. */
   readonly memories: MemoryId[];
-  readonly noteTerms: Map<ChannelId, ReadonlySet<string>>;
+  readonly promptTerms: Map<ChannelId, ReadonlySet<string>>;
   /** Whether a summary in the view lost sentences. */
   isViewCut: boolean;
 }

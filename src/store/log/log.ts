@@ -3,8 +3,7 @@ import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../cor
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import { CARRIERS } from "../deletion/carriers/carriers.ts";
-import { DeletionEngine } from "../deletion/deletion-engine.ts";
+import type { DeletionEngine } from "../deletion/deletion-engine.ts";
 import { prepareDeletion } from "../deletion/deletions.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "../deletion/edits.ts";
 import { AppendQueue } from "./append-queue.ts";
@@ -29,7 +28,7 @@ export class LogStore {
   readonly #engine: DeletionEngine;
   readonly #lanes: AppendQueue;
 
-  constructor(db: Database, engine = new DeletionEngine(CARRIERS)) {
+  constructor(db: Database, engine: DeletionEngine) {
     this.#db = db;
     this.#engine = engine;
     this.#lanes = new AppendQueue(db);

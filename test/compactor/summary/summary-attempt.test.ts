@@ -71,7 +71,7 @@ suite("a summary of a range", () => {
       result: {
         parts: [],
         memories: [],
-        wishes: [],
+        learned: {},
         summary: { kind: "model", text: GOOD, tokens: estimateTokens(GOOD), model: "test-model" },
       },
       range: null,

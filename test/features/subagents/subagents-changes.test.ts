@@ -1,4 +1,4 @@
-// proves: src/store/deletion/carriers/subagents.ts, migrations/baseline/15_subagents.sql
+// proves: src/features/subagents/carrier.ts, migrations/baseline/15_subagents.sql
 // What was taken back is told by no subagent: those that have read it end without a report, and the others go on.
 import assert from "node:assert/strict";
 import { test } from "node:test";

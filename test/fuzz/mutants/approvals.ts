@@ -11,6 +11,7 @@ import {
 } from "../../../src/features/approvals/approval-store.ts";
 import type { Mutant } from "./mutant.ts";
 import { withoutCarrier } from "./without-carrier.ts";
+import { ENGINE } from "../../store/carriers-with.ts";
 
 /** Makes an allowed call without a note that it does. */
 class UnclaimedApprovals extends ApprovalStore {
@@ -110,7 +111,7 @@ export const APPROVAL_MUTANTS: readonly Mutant[] = [
   {
     name: "a call waits, and nobody is asked",
     breaks: ["I21"],
-    store: (store, db) => ({ ...store, log: new AskedApart(db) }),
+    store: (store, db) => ({ ...store, log: new AskedApart(db, ENGINE) }),
   },
   {
     name: "an approval outlives a deletion",

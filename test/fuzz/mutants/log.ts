@@ -8,6 +8,7 @@ import type { Database } from "../../../src/store/database/database.ts";
 import type { Mutant } from "./mutant.ts";
 import { changeFunction } from "./sql.ts";
 import { writesWhenDue } from "./write-ahead.ts";
+import { ENGINE } from "../../store/carriers-with.ts";
 
 /**
  * Appends a call at once, and its results behind it. A crash in between leaves a call that nobody closes: of one that
@@ -33,7 +34,7 @@ class ShallowLog extends LogStore {
   readonly #db: Database;
 
   constructor(db: Database) {
-    super(db);
+    super(db, ENGINE);
     this.#db = db;
   }
 
@@ -112,7 +113,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     name: "no dead-call expiry",
     breaks: ["I5"],
     config: writesWhenDue,
-    store: (store, db) => ({ ...store, log: new ApartLog(db) }),
+    store: (store, db) => ({ ...store, log: new ApartLog(db, ENGINE) }),
   },
   {
     name: "a deletion leaves the summary",

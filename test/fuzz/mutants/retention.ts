@@ -1,4 +1,4 @@
-import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
+import { CARRIERS } from "../../store/carriers-with.ts";
 import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
 import { TermKeys } from "../../../src/store/deletion/fingerprints.ts";
 import { LogStore } from "../../../src/store/log/log.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../src/store/database/database.ts";
-import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
+import { CARRIERS } from "../../store/carriers-with.ts";
 import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
 import { TermKeys } from "../../../src/store/deletion/fingerprints.ts";
 import type { Cause } from "../../../src/store/deletion/removal.ts";

@@ -1,4 +1,4 @@
-// proves: src/memory/gates.ts, src/memory/wish-gates.ts, src/memory/candidates.ts, migrations/baseline/09_memory.sql, migrations/baseline/13_wishes.sql, src/store/memory/memory-rows.ts, src/admin/commands/forget.ts
+// proves: src/memory/gates.ts, src/features/wishes/wish-gates.ts, src/features/wishes/candidates.ts, migrations/baseline/09_memory.sql, migrations/baseline/13_wishes.sql, src/store/memory/memory-rows.ts, src/admin/commands/forget.ts
 // Among several people, one of whom means ill: what is remembered is what each has said, by who they are, and orders nobody.
 import assert from "node:assert/strict";
 import { test } from "node:test";

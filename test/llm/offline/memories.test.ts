@@ -5,10 +5,10 @@ import type { ModelMessage } from "../../../src/core/context.ts";
 import { cleanSummary } from "../../../src/compactor/summary/summary-checks.ts";
 import { createOfflineModel } from "../../../src/llm/offline/offline-model.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
-import { memorySaveParameters } from "../../../src/memory/save-call.ts";
+import { MEMORY_SAVE } from "../../../src/features/features.ts";
 import { ask, said } from "../../support/model-calls.ts";
 
-const SAVE = { name: "memory_save", description: "Saves.", parameters: memorySaveParameters };
+const SAVE = { name: "memory_save", description: "Saves.", parameters: MEMORY_SAVE.parameters };
 const SYSTEM: ModelMessage = { role: "system", text: "Summarise.\n> You are Weir. You take part in a chat." };
 const TASK: ModelMessage = {
   role: "user",

@@ -7,14 +7,11 @@ import { checkMemories } from "../../../src/memory/gates.ts";
 import { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
-import { CARRIERS } from "../../../src/store/deletion/carriers/carriers.ts";
-import { DeletionEngine } from "../../../src/store/deletion/deletion-engine.ts";
+import { ENGINE } from "../carriers-with.ts";
 import { prepareDeletion } from "../../../src/store/deletion/deletions.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { openStore } from "../open-store.ts";
 import { rowsWith } from "../rows-with.ts";
-
-const ENGINE = new DeletionEngine(CARRIERS);
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());

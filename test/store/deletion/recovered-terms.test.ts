@@ -1,4 +1,4 @@
-// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/store/deletion/carriers/approvals.ts, src/store/deletion/remaining-terms.ts
+// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/features/approvals/carrier.ts, src/store/deletion/remaining-terms.ts
 // The deletion of a message whose text has expired removes what repeats it, and nothing else.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -20,6 +20,7 @@ import { answered, beginTurn } from "../../support/turns.ts";
 import { openStore, SILENT } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 import { rowsWith } from "../rows-with.ts";
+import { FEATURE_ROWS } from "../../../src/features/stored.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -27,7 +28,7 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const folder = mkdtempSync(path.join(tmpdir(), "weir-test-"));
 after(() => rmSync(folder, { recursive: true }));
-const store = createStore(weir.db, { signer: fileSigner(folder) });
+const store = createStore(weir.db, FEATURE_ROWS, { signer: fileSigner(folder) });
 
 const LATER = (): Date => new Date(Date.now() + 31 * 24 * 60 * 60 * 1000);
 
@@ -349,7 +350,7 @@ test("without the key of its fingerprints, everything that may repeat the text i
   });
   await expire();
   const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
-  const strange = createStore(weir.db, { signer: fileSigner(other) });
+  const strange = createStore(weir.db, FEATURE_ROWS, { signer: fileSigner(other) });
   try {
     assert.equal(await store.retention.countStrange(), 0);
     assert.ok((await strange.retention.countStrange()) >= 6);
@@ -365,7 +366,7 @@ test("a key that cannot be read refuses the deletion", async () => {
   const { id } = await tell("unread", { summaries: ["The quernstone. They rowed."] });
   await expire();
   const other = mkdtempSync(path.join(tmpdir(), "weir-test-"));
-  const unread = createStore(weir.db, { signer: fileSigner(other) });
+  const unread = createStore(weir.db, FEATURE_ROWS, { signer: fileSigner(other) });
   try {
     for (const make of [
       () => mkdirSync(signingKeyFile(other)),
@@ -397,7 +398,7 @@ test("of several messages, only those with fingerprints of another key count as 
 
 test("no text expires without a key, nor one that was edited meanwhile", async () => {
   const { id } = await tell("edited-between");
-  await expire(createStore(weir.db));
+  await expire(createStore(weir.db, FEATURE_ROWS));
   assert.equal((await textsOf(id))[0], SECRET);
   const { retention } = store;
   const found = await retention.nextTexts(id, LATER(), 500, { isReset: false, from: 0, summary: 0 });
@@ -411,7 +412,7 @@ test("no text expires without a key, nor one that was edited meanwhile", async (
       return rows;
     },
   });
-  const { retention: between } = createStore(late, { signer: fileSigner(folder) });
+  const { retention: between } = createStore(late, FEATURE_ROWS, { signer: fileSigner(folder) });
   assert.equal(await between.expireTexts(id, found), null);
   assert.notEqual((await textsOf(id))[0], "");
 });
@@ -452,7 +453,7 @@ test("an edit is not lost if the text expires while the edit waits", async () =>
         return work({ ...client, query });
       }),
   });
-  const between = createStore(late, { signer: fileSigner(folder) });
+  const between = createStore(late, FEATURE_ROWS, { signer: fileSigner(folder) });
   const edited = await between.log.edit(id, "race-1", "the pelican", LATER(), TEST_DIGESTER);
   assert.deepEqual(edited, { outcome: "replaced", seq: 1, isDeleted: true });
   assert.equal((await summariesOf(id))[0], `They rowed.\n${TAKEN_OUT}`);
@@ -537,7 +538,7 @@ test("under its lock a deletion searches only what has changed since its prepara
     );
     return row?.isDone === true;
   });
-  await remove(id, "ahead-1", createStore(watched, { signer: fileSigner(folder) }));
+  await remove(id, "ahead-1", createStore(watched, FEATURE_ROWS, { signer: fileSigner(folder) }));
   assert.deepEqual(counts, [4, 1]);
   const notes = await weir.sql<{ text: string }>(
     "select text from notes where channel_id = $1 order by id",

@@ -13,6 +13,7 @@ import { TEST_DIGESTER } from "../../support/digester.ts";
 import { answered, beginTurn } from "../../support/turns.ts";
 import { toldMember } from "../told-member.ts";
 import { openStore, SILENT } from "../open-store.ts";
+import { FEATURE_ROWS } from "../../../src/features/stored.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -20,7 +21,7 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 
 const derive = async () => Promise.resolve({ keyId: "test", bytes: Buffer.alloc(32) });
-const store = createStore(weir.db, { signer: { ...NO_SIGNER, derive } });
+const store = createStore(weir.db, FEATURE_ROWS, { signer: { ...NO_SIGNER, derive } });
 
 const LATER = (): Date => new Date(Date.now() + 31 * 24 * 60 * 60 * 1000);
 const KEPT = { textDays: 30, imageDays: 0 };
@@ -241,7 +242,7 @@ test("statistics of the index are computed again where texts have expired", asyn
 test("the next texts are searched summary by summary: no plan reads all entries for each of them", async () => {
   const id = await channelOf("planned", 2);
   await using one = new Database(database.connection, SILENT, { maxConnections: 1 });
-  const { retention } = createStore(one, { signer: { ...NO_SIGNER, derive } });
+  const { retention } = createStore(one, FEATURE_ROWS, { signer: { ...NO_SIGNER, derive } });
   await retention.nextTexts(id, LATER(), 500, { isReset: false, from: 0, summary: 0 });
   const plan = await one.query<{ "QUERY PLAN": string }>(
     "",

@@ -1,5 +1,4 @@
 import type { Carrier } from "../carrier.ts";
-import { APPROVALS } from "./approvals.ts";
 import { CALLS } from "./calls.ts";
 import { CONTEXT_RECORDS } from "./context-records.ts";
 import { DUE_WORK } from "./due-work.ts";
@@ -7,30 +6,14 @@ import { ENTRIES } from "./entries.ts";
 import { IMAGES } from "./images.ts";
 import { JOBS } from "./jobs.ts";
 import { MEMORIES } from "./memories.ts";
-import { NOTES } from "./notes.ts";
-import { REMINDERS } from "./reminders.ts";
-import { SUBAGENTS } from "./subagents.ts";
 import { SUMMARIES } from "./summaries.ts";
 import { VECTORS } from "./vectors.ts";
-import { WISHES } from "./wishes.ts";
 
 /**
  * Everything that can hold words of people, in the order in which words are removed: messages and due work first, whose texts decide what
  * other rows repeat; calls before what is made of them; summaries last, as extracts of what remains.
+ * @param features the rows of features, in any order: none needs what another one finds
  */
-export const CARRIERS: readonly Carrier[] = [
-  ENTRIES,
-  DUE_WORK,
-  WISHES,
-  NOTES,
-  REMINDERS,
-  SUBAGENTS,
-  APPROVALS,
-  CALLS,
-  IMAGES,
-  MEMORIES,
-  JOBS,
-  SUMMARIES,
-  CONTEXT_RECORDS,
-  VECTORS,
-];
+export function allCarriers(features: readonly Carrier[]): readonly Carrier[] {
+  return [ENTRIES, DUE_WORK, ...features, CALLS, IMAGES, MEMORIES, JOBS, SUMMARIES, CONTEXT_RECORDS, VECTORS];
+}

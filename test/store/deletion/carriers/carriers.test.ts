@@ -1,19 +1,19 @@
 // proves: src/store/deletion/deletion-engine.ts, src/store/deletion/carriers/carriers.ts, src/store/deletion/deletions.ts, src/store/deletion/edits.ts
 // Each carrier loses the words, in each way in which a message loses them.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Retention } from "../../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../../src/core/ids.ts";
+import { FEATURE_ROWS } from "../../../../src/features/stored.ts";
 import { fileSigner } from "../../../../src/store/database/signing-key.ts";
-import { CARRIERS } from "../../../../src/store/deletion/carriers/carriers.ts";
 import { createStore } from "../../../../src/store/store.ts";
 import { createTestDatabase } from "../../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../../support/digester.ts";
 import { beginTurn } from "../../../support/turns.ts";
-import { carriersWith, WORDY_CARRIERS } from "../../carriers-with.ts";
+import { CARRIERS, carriersWith, WORDY_CARRIERS } from "../../carriers-with.ts";
 import { openStore, SILENT } from "../../open-store.ts";
 import { rememberIn } from "../../remember.ts";
 import { rowsWith } from "../../rows-with.ts";
@@ -24,7 +24,9 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const folder = mkdtempSync(path.join(tmpdir(), "weir-test-"));
 after(() => rmSync(folder, { recursive: true }));
-const store = createStore(weir.db, { signer: fileSigner(folder) });
+const store = createStore(weir.db, FEATURE_ROWS, { signer: fileSigner(folder) });
+
+const SLICES = path.join(import.meta.dirname, "../../../features");
 
 /** Tables with other texts: names, ids, settings, hashes, and what Weir itself wrote. */
 const NO_WORDS = `
@@ -111,21 +113,10 @@ async function plant(name: string): Promise<{ readonly id: ChannelId; readonly w
   return { id, words };
 }
 
-/** Rows of other carriers, in $channel and of $turn, which tell $word. */
-const ROWS = `
-  insert into wishes (channel_id, seq, agent, act, topic, asker, wish, quote, at, key_id, signature)
-  values ($channel, $n + 1, 'main', 'want', 'tone', 'u-ann', 'say $word', '$word', now(), 'k', 's');
-  insert into notes (channel_id, turn_id, agent, file, text, read_to)
-  values ($channel, $turn, 'main', 'notes.md', 'it is $word', 3);
-  insert into reminders (channel_id, time_zone, text, next_at, asked_key, asked_seq, turn_id, run, call_id, read_to)
-  values ($channel, 'UTC', 'ask for $word', now() + interval '1 day', 'key-$n', 3, $turn, 'r', 'c', 3);
-  insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, asked_seq, read_to, task, tools)
-  values ($channel, $n + 1, $turn, 1, 'main', 'spawn-$n', 3, 3, 'find $word', '{}');
-  with made as (
-    insert into approvals (channel_id, turn_id, call_id, agent, tool, state, arguments, fingerprint, expires_at)
-    values ($channel, $turn, 'call-$n', 'main', 'open', 'done', '{"code":"$word"}', 'f', now()) returning id)
-  insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
-  select $channel, 'main', 'open', '{"code":"$word"}', 'f$n', id from made`;
+/** Rows of each slice, in $channel and of $turn, with $word; $n: which of the two words. */
+const ROWS = globSync("*/carried-rows.sql", { cwd: SLICES })
+  .map((file) => readFileSync(path.join(SLICES, file), "utf8"))
+  .join("\n");
 
 async function expire(): Promise<void> {
   const now = (): Date => at(31);
@@ -135,7 +126,7 @@ async function expire(): Promise<void> {
 }
 
 /** Carriers that keep the words of an edited message while the view shows what its model has read. */
-const IN_VIEW = ["approvals", "calls", "jobs", "summaries"];
+const IN_VIEW = ["approvals", "calls", "jobs", "summaries"].filter((name) => WORDY_CARRIERS.includes(name));
 /** Carriers that are removed whole, with the words of other messages. */
 const WHOLE = new Set(["context records", "jobs"]);
 

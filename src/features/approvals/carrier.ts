@@ -1,15 +1,15 @@
-import { argumentValues } from "../../../core/entry.ts";
-import { tellingTerms } from "../../../text/terms.ts";
-import type { Queryable } from "../../database/queryable.ts";
-import type { Carrier } from "../carrier.ts";
-import { changedEntries, deletedEntries, type Removal } from "../removal.ts";
-import { RetellingCheck } from "../retelling-check.ts";
+import { argumentValues } from "../../core/entry.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import type { Carrier } from "../../store/deletion/carrier.ts";
+import { changedEntries, deletedEntries, type Removal } from "../../store/deletion/removal.ts";
+import { RetellingCheck } from "../../store/deletion/retelling-check.ts";
 
 /**
  * Approvals and their rules. An approval loses its arguments with its call (a trigger of `entries`), and is void with the message that its
  * turn answers. A rule ends with its approval; once that has expired, where its own arguments repeat the words.
  */
-export const APPROVALS: Carrier = {
+export const carrier: Carrier = {
   name: "approvals",
   texts: [
     { table: "approvals", text: "concat_ws(E'\\n', t.arguments, t.reason, t.decided_name)" },

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { channelId } from "../../../core/ids.ts";
-import { tellingTerms } from "../../../text/terms.ts";
-import type { Carrier } from "../carrier.ts";
-import { RetellingCheck } from "../retelling-check.ts";
+import { channelId } from "../../core/ids.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Carrier } from "../../store/deletion/carrier.ts";
+import { RetellingCheck } from "../../store/deletion/retelling-check.ts";
 
 /** Lines that are searched before other work gets its turn. */
 const PAGE = 1000;
@@ -11,7 +11,7 @@ const PAGE = 1000;
  * Lines of an agent's notes, here and in the channel's threads, which are shown its notes. A line repeats the words by a term that the
  * messages which its turn answers lack. The rows lose their texts at once; the files follow.
  */
-export const NOTES: Carrier = {
+export const carrier: Carrier = {
   name: "notes",
   texts: [{ table: "notes", text: "t.text", where: "t.gone_at is null", compared: { in: "threads" } }],
   async take(tx, removal) {
@@ -37,7 +37,10 @@ export const NOTES: Carrier = {
     for (const { id, turn, shared, channel: of } of telling) {
       if ((await check.notAsked(turn, shared)).size === 0) continue;
       removed.push(id);
-      derived.noteTerms.set(channelId(of), shared.union(derived.noteTerms.get(channelId(of)) ?? new Set()));
+      derived.promptTerms.set(
+        channelId(of),
+        shared.union(derived.promptTerms.get(channelId(of)) ?? new Set()),
+      );
     }
     if (removed.length === 0) return;
     await tx.query(

@@ -1,11 +1,11 @@
 import { type ChannelId, channelId, turnId } from "../../core/ids.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
-import type { Rejection, Wish, WishDraft } from "../../core/wish.ts";
+import type { Rejection, Wish, WishDraft } from "./wish.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
-import type { Queryable } from "../database/queryable.ts";
-import { type Genuineness, NO_SIGNER, type Signature, type Signer } from "../database/signing-key.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import type { Genuineness, Signature, Signer } from "../../store/database/signing-key.ts";
 
 /** A row that nobody believes: it is neither shown to a model nor counted. */
 export interface DoubtedWish {
@@ -47,17 +47,11 @@ function signedPart(
   return ["wish", channel, agent, seq, act, topic, person, asker, wish, quote, at];
 }
 
-export interface Signing {
+interface Signing {
   readonly signer: Signer;
   /** Wishes are not kept, because they could not be signed. */
   readonly onUnsigned: (why: string) => void;
 }
-
-/** No wish is kept. */
-export const NO_SIGNING: Signing = { signer: NO_SIGNER, onUnsigned: () => undefined };
-
-/** Reads those that are believed, for a history. */
-export type WishReader = (client: Queryable, channel: ChannelId) => Promise<readonly Wish[]>;
 
 /** Rows of `wishes`. They are written by the commit of the summary of what they were found in. */
 export class WishStore {

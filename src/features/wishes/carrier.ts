@@ -1,8 +1,8 @@
-import type { Carrier } from "../carrier.ts";
-import { changedEntries } from "../removal.ts";
+import type { Carrier } from "../../store/deletion/carrier.ts";
+import { changedEntries } from "../../store/deletion/removal.ts";
 
 /** How people want to be answered: a wish is removed with its message, and with an edit of it. */
-export const WISHES: Carrier = {
+export const carrier: Carrier = {
   name: "wishes",
   texts: [{ table: "wishes", text: "concat_ws(E'\\n', t.topic, t.wish, t.quote)" }],
   async take(tx, removal) {

@@ -1,14 +1,22 @@
 import type { Author } from "../../core/message.ts";
-import { type Candidate, candidatesOf, type CandidateState } from "../../memory/candidates.ts";
+import { type Candidate, candidatesOf, type CandidateState } from "./candidates.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { DoubtedWish } from "../../store/memory/wishes.ts";
+import { WISHES } from "./key.ts";
+import type { DoubtedWish } from "./wish-store.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
-import { type AskedCommand, type Command, type CommandParts, placeName, timeOf } from "./command.ts";
-import type { Typed } from "./command-rule.ts";
-import { howToOwn, isOwner } from "./permissions.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type ForWhom,
+  type CommandParts,
+  placeName,
+  timeOf,
+} from "../../admin/commands/command.ts";
+import type { Typed } from "../../admin/commands/command-rule.ts";
+import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
 
 export const learnedCommand: Command = {
   name: "learned",
@@ -23,8 +31,8 @@ async function describeLearned(
   parts: CommandParts,
   { channel, typed, asker, isNamedOwner }: AskedCommand,
 ): Promise<string> {
-  const { believed, doubted, rejections } = await parts.store.wishes.of(channel.id);
-  const answeredAt = believed.length === 0 ? null : await parts.store.wishes.answeredAt(channel.id);
+  const { believed, doubted, rejections } = await parts.serviceOf(WISHES).of(channel.id);
+  const answeredAt = believed.length === 0 ? null : await parts.serviceOf(WISHES).answeredAt(channel.id);
   const candidates = candidatesOf(believed, parts.now(), answeredAt, rejections);
   return formatLearned(candidates, timeOf(parts, channel), {
     doubted: isNamedOwner ? doubted : [],
@@ -45,9 +53,9 @@ export async function endLearned(
   parts: CommandParts,
   { channel, asker, typed }: AskedCommand,
   number: number,
-  whom: "all" | "me",
+  whom: ForWhom,
 ): Promise<string> {
-  const { believed } = await parts.store.wishes.of(channel.id);
+  const { believed } = await parts.serviceOf(WISHES).of(channel.id);
   const candidate = candidatesOf(believed, parts.now()).find(({ id }) => id === number);
   if (candidate === undefined)
     return `There is no L${number} in ${placeName(channel)}. ${typed("learned")} shows what there is.`;
@@ -61,8 +69,8 @@ export async function endLearned(
   const ids = wishes.map(({ id }) => id);
   await retryWrite(async () =>
     isForAll || person !== null
-      ? parts.store.wishes.end(channel.id, ids)
-      : parts.store.wishes.refuse(channel.id, ids, asker.id),
+      ? parts.serviceOf(WISHES).end(channel.id, ids)
+      : parts.serviceOf(WISHES).refuse(channel.id, ids, asker.id),
   );
   await parts.waker.changed(channel.id, 0, null);
   const what = `L${number}, "${displayableLine(candidate.wish)}"`;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { tellingTerms } from "../../../text/terms.ts";
-import type { Carrier } from "../carrier.ts";
-import { RetellingCheck } from "../retelling-check.ts";
+import { tellingTerms } from "../../text/terms.ts";
+import type { Carrier } from "../../store/deletion/carrier.ts";
+import { RetellingCheck } from "../../store/deletion/retelling-check.ts";
 
 const TEXT = "concat_ws(E'\\n', t.task, t.brief, t.result, t.steps::text)";
 
@@ -19,7 +19,7 @@ interface RawSubagent {
  * Open runs of subagents, here and in the channel's threads. A run is voided if it has read the words or repeats them, by a term that the
  * messages which its turn answers lack; in a deleted channel each is.
  */
-export const SUBAGENTS: Carrier = {
+export const carrier: Carrier = {
   name: "subagents",
   texts: [
     {

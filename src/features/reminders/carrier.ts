@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
-import type { Carrier } from "../carrier.ts";
-import { deletedEntries } from "../removal.ts";
-import { type Retelling, RetellingCheck } from "../retelling-check.ts";
+import type { Carrier } from "../../store/deletion/carrier.ts";
+import { deletedEntries } from "../../store/deletion/removal.ts";
+import { type Retelling, RetellingCheck } from "../../store/deletion/retelling-check.ts";
 
 /** Rows that are searched before other work gets its turn. */
 const PAGE = 1000;
 
 /** Reminders, here and in the channel's threads, whose turns may know the words. One ends with the message that asked for it. */
-export const REMINDERS: Carrier = {
+export const carrier: Carrier = {
   name: "reminders",
   texts: [{ table: "reminders", text: "t.text", where: "t.state = 'active'", compared: { in: "threads" } }],
   async take(tx, removal) {

@@ -1,6 +1,6 @@
-import type { Wish, WishTopic } from "../core/wish.ts";
-import { terms } from "../text/terms.ts";
-import { marksOf } from "./statement-marks.ts";
+import type { Wish, WishTopic } from "./wish.ts";
+import { terms } from "../../text/terms.ts";
+import { marksOf } from "../../memory/statement-marks.ts";
 
 /** Whether wishes say the same, or the contrary. Pure. */
 

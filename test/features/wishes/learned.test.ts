@@ -1,4 +1,4 @@
-// proves: src/store/store.ts, src/memory/candidates.ts, src/store/memory/wishes.ts, src/store/database/signing-key.ts, src/admin/commands/learned.ts, migrations/baseline/13_wishes.sql
+// proves: src/store/store.ts, src/features/wishes/candidates.ts, src/features/wishes/wish-store.ts, src/store/database/signing-key.ts, src/features/wishes/commands.ts, migrations/baseline/13_wishes.sql
 // What people wish of how they are answered is learned by a compaction, shown to the model once two messages say so, and ended.
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -8,9 +8,9 @@ import { test } from "node:test";
 import { Retention } from "../../../src/channel/retention.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
-import type { WishDraft } from "../../../src/core/wish.ts";
+import type { WishDraft } from "../../../src/features/wishes/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
-import { signWishes } from "../../../src/store/memory/wishes.ts";
+import { signWishes } from "../../../src/features/wishes/wish-store.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import {

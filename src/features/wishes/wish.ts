@@ -1,4 +1,7 @@
-import type { ChannelId, Seq, TurnId } from "./ids.ts";
+import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
+
+/** The name of their list in `memory_save`, and in the result of a job. */
+export const WISH_LIST = "wishes";
 
 /** Subjects of a wish about answers: only the manner of an answer. */
 export const WISH_TOPICS = ["language", "length", "format", "tone", "names"] as const;

@@ -1,4 +1,4 @@
-// proves: src/store/memory/wishes.ts, src/store/database/signing-key.ts, migrations/baseline/13_wishes.sql
+// proves: src/features/wishes/learned-rows.ts, src/store/database/signing-key.ts, migrations/baseline/13_wishes.sql
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,12 +7,16 @@ import { after, test } from "node:test";
 import type { JobPlan } from "../../../src/core/compaction.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import type { WishDraft } from "../../../src/core/wish.ts";
+import { pino } from "pino";
+import { type Learned, NOTHING_LEARNED } from "../../../src/core/learned.ts";
+import { type Wish, type WishDraft, WISH_LIST } from "../../../src/features/wishes/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
-import type { DoubtedWish } from "../../../src/store/memory/wishes.ts";
+import { LearnedWishes } from "../../../src/features/wishes/learned-wishes.ts";
+import { WishStore } from "../../../src/features/wishes/wish-store.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { createTestDatabase } from "../../support/database.ts";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../../store/open-store.ts";
+import { FEATURE_ROWS } from "../../../src/features/stored.ts";
 
 const database = await createTestDatabase();
 const open = openStore(database.connection);
@@ -23,7 +27,19 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 const dataDir = path.join(folder, "data");
-const store = createStore(open.db, { signer: fileSigner(dataDir) });
+const store = createStore(open.db, FEATURE_ROWS, { signer: fileSigner(dataDir) });
+const rows = new WishStore(open.db, fileSigner(dataDir));
+
+function wishesOf({ learned }: { readonly learned: Learned }): readonly Wish[] {
+  return learned instanceof LearnedWishes ? learned.wishes : [];
+}
+
+/** A log whose lines can be read. */
+class Logged {
+  readonly lines: { readonly msg: string; readonly why: string }[] = [];
+  readonly log = pino({ level: "warn" }, { write: (line) => void this.lines.push(JSON.parse(line)) });
+}
+
 const digester = {
   ofEntries: async () => Promise.resolve({ text: "…", tokens: 1 }),
   ofTexts: async () => Promise.resolve({ text: "…", tokens: 1 }),
@@ -70,7 +86,7 @@ async function place(last: Partial<InboundMessage> = {}): Promise<Place & { read
     name,
     async commit(between = async () => Promise.resolve(), by = store, isAhead = false) {
       const job = await by.jobs.begin({ channel: id, epoch }, { ...plan, isAhead });
-      const staged = { parts: [], memories: [], wishes: [1, 2, 3].map(wishAt), summary };
+      const staged = { parts: [], memories: [], learned: { [WISH_LIST]: [1, 2, 3].map(wishAt) }, summary };
       assert.ok(await by.jobs.stage(job, staged));
       await between();
       if (!isAhead) return by.jobs.commit(job);
@@ -80,14 +96,14 @@ async function place(last: Partial<InboundMessage> = {}): Promise<Place & { read
 }
 
 const seqsOf = async (channel: ChannelId): Promise<number[]> =>
-  (await store.load(channel)).history.wishes.map(({ seq }) => seq);
+  wishesOf((await store.load(channel)).history).map(({ seq }) => seq);
 
 test("wishes come with their summary, at once or written ahead, and are read with the history", async () => {
   for (const isAhead of [false, true]) {
     const { id, commit } = await place();
     assert.equal(await commit(undefined, store, isAhead), "committed");
     assert.deepEqual(await seqsOf(id), [1, 2, 3]);
-    const { wishes } = await store.coverage(id);
+    const wishes = wishesOf(await store.coverage(id));
     assert.deepEqual(wishes[0], {
       ...wishAt(1),
       id: wishes[0]?.id,
@@ -121,9 +137,26 @@ test("an answer counts as a bad one where it was given, by the marks of that pla
     answer,
   );
   const marked = async (channel: ChannelId): Promise<string[]> =>
-    (await store.wishes.of(channel)).rejections.map(({ person }) => person);
+    (await rows.of(channel)).rejections.map(({ person }) => person);
   assert.deepEqual(await marked(here.id), ["u-ann"]);
   assert.deepEqual(await marked(there.id), []);
+});
+
+test("a job that is begun again has the wishes that it had saved", async () => {
+  const { id, epoch } = await open.channel("wishes-again");
+  await open.say(id, "answer in Spanish please");
+  const owner = { channel: id, epoch };
+  const job = await store.jobs.begin(owner, {
+    kind: "leaf",
+    tier: "background",
+    fromSeq: 1,
+    toSeq: 1,
+    level: 1,
+    sourceTokens: 30,
+  });
+  const result = { parts: [], memories: [], learned: { [WISH_LIST]: [wishAt(1)] }, summary: null };
+  assert.ok(await store.jobs.save(job, result));
+  assert.deepEqual((await store.jobs.take(owner))?.result, result);
 });
 
 test("a message that is edited before the commit brings none", async () => {
@@ -147,7 +180,7 @@ test("rows of ninety days ago go with the next commit, and another agent is show
     { kind: "leaf", tier: "background", fromSeq: 4, toSeq: 4, level: 1, sourceTokens: 30 },
   );
   const summary = { kind: "model", text: "They went on.", tokens: 5, model: "m" } as const;
-  await store.jobs.stage(job, { parts: [], memories: [], wishes: [wishAt(4)], summary });
+  await store.jobs.stage(job, { parts: [], memories: [], learned: { [WISH_LIST]: [wishAt(4)] }, summary });
   await store.jobs.commit(job);
   assert.deepEqual(await seqsOf(id), [2, 3, 4]);
   await open.sql("update channels set agent = 'other' where id = $1", id);
@@ -160,27 +193,25 @@ test("whoever has no key keeps no wish and believes none, and the summary is com
   assert.deepEqual(await open.sql("select from wishes where channel_id = $1", id), []);
   const kept = await place();
   await kept.commit();
-  assert.deepEqual((await open.store.load(kept.id)).history.wishes, []);
+  assert.deepEqual((await open.store.load(kept.id)).history.learned, NOTHING_LEARNED);
 });
 
 test("a key that cannot be made or read costs the wishes alone, and somebody is told", async () => {
-  const told: string[] = [];
   const file = path.join(folder, "file");
   await writeFile(file, "no folder");
-  const without = createStore(open.db, { signer: fileSigner(file), onUnsigned: (why) => told.push(why) });
+  const logged = new Logged();
+  const without = createStore(open.db, FEATURE_ROWS, { signer: fileSigner(file), log: logged.log });
   const { commit } = await place();
   assert.equal(await commit(undefined, without), "committed");
-  assert.equal(told.length, 1);
+  assert.deepEqual(
+    logged.lines.map(({ msg }) => msg),
+    ["wishes_not_kept"],
+  );
 });
 
 test("each column that is signed may be changed by nobody", async () => {
   const { id, commit } = await place();
   await commit();
-  const doubted: DoubtedWish[] = [];
-  const watching = createStore(open.db, {
-    signer: fileSigner(dataDir),
-    onDoubted: (_, wishes) => doubted.push(...wishes),
-  });
   const changes = [
     "act = 'stop'",
     "topic = 'tone'",
@@ -196,14 +227,17 @@ test("each column that is signed may be changed by nobody", async () => {
     "signature = 'zz'",
     "signature = ''",
   ]) {
-    doubted.length = 0;
+    const logged = new Logged();
+    const watching = createStore(open.db, FEATURE_ROWS, { signer: fileSigner(dataDir), log: logged.log });
     await open.sql("delete from wishes where channel_id = $1 and seq <> 1", id);
     const [before] = await open.sql("select to_jsonb(w) as row from wishes w where channel_id = $1", id);
     await open.sql(`update wishes set ${change} where channel_id = $1`, id);
-    assert.deepEqual((await watching.load(id)).history.wishes, [], change);
+    // Read twice, logged one time.
+    for (const _ of [1, 2])
+      assert.deepEqual((await watching.load(id)).history.learned, NOTHING_LEARNED, change);
     assert.deepEqual(
-      doubted.map(({ why }) => why),
-      ["changed"],
+      logged.lines.map(({ msg, why }) => [msg, why]),
+      [["wish_not_believed", "changed"]],
       change,
     );
     await open.sql("delete from wishes where channel_id = $1", id);
@@ -232,7 +266,7 @@ test("who wishes for very much crowds out nobody else's wishes", async () => {
        from wishes, generate_series(1, 600) number where channel_id = $1 and seq = 2`,
     id,
   );
-  const { believed, doubted } = await store.wishes.of(id);
+  const { believed, doubted } = await rows.of(id);
   assert.deepEqual(
     believed.map(({ seq }) => seq),
     [1, 2, 3],

@@ -1,12 +1,20 @@
 import { z } from "zod";
-import { WISH_TOPICS, type WishDraft } from "../core/wish.ts";
-import type { UserEntry } from "../core/entry.ts";
-import { containsQuote, normalWords } from "../text/normal-text.ts";
-import { terms } from "../text/terms.ts";
-import { storableLine } from "../text/text.ts";
-import { type Fault, findLine, isRestated, type LineContext, malformed } from "./gates.ts";
-import { overridesRules } from "./planted-instructions.ts";
-import { holdsSecret } from "./secrets.ts";
+import { WISH_TOPICS, type WishDraft, WISH_LIST } from "./wish.ts";
+import type { UserEntry } from "../../core/entry.ts";
+import { containsQuote, normalWords } from "../../text/normal-text.ts";
+import { terms } from "../../text/terms.ts";
+import { storableLine } from "../../text/text.ts";
+import {
+  type Fault,
+  findLine,
+  isRestated,
+  type LineContext,
+  malformed,
+  type MemoryGateContext,
+} from "../../memory/gates.ts";
+import type { CheckedList, SaveList } from "../../memory/save-call.ts";
+import { overridesRules } from "../../memory/planted-instructions.ts";
+import { holdsSecret } from "../../memory/secrets.ts";
 
 /**
  * Checks of the wishes about answers that a model proposes. A wish is by nature an instruction, so only plain words for the
@@ -31,29 +39,26 @@ const Item = z.object({
 });
 type Item = z.infer<typeof Item>;
 
-/** Of the arguments of `memory_save`. */
-export const wishListSchema = z.array(Item).max(MAX_WISHES).optional();
-
 interface WishContext extends LineContext {
   /** Normal words of the agent's and the worker's prompts. */
   readonly prompt: string;
 }
 
-export interface CheckedWishes {
-  readonly kept: readonly WishDraft[];
-  /** Rejected wishes, by their place in the call, each with a reason that a model can act on. */
-  readonly dropped: readonly ({ readonly index: number } & Fault)[];
-}
-
 /**
- * Checks the wishes of a call of `memory_save`, one by one. A kept wish is about the manner of an answer, and a person said it
- * in a line of the transcript; a wish for a speaker is for the author of its line.
- * @param input the list, parsed from JSON but not checked; undefined: there is no list
+ * The wishes of `memory_save`. A kept wish is about the manner of an answer, and a person said it in a line of the transcript; a wish for
+ * a speaker is for the author of its line.
  */
-export function checkWishes(input: unknown, context: WishContext): CheckedWishes {
+export const wishList: SaveList = {
+  name: WISH_LIST,
+  schema: z.array(Item).max(MAX_WISHES).optional(),
+  check: checkWishes,
+};
+
+function checkWishes(input: unknown, lines: MemoryGateContext): CheckedList {
   if (input === undefined) return { kept: [], dropped: [] };
   const list = z.array(z.unknown()).safeParse(input);
   if (!list.success) return { kept: [], dropped: [{ index: 0, ...malformed("wishes must be a list") }] };
+  const context = { ...lines, prompt: normalWords(lines.promptText) };
   const kept: WishDraft[] = [];
   const dropped: ({ index: number } & Fault)[] = [];
   for (const [index, raw] of list.data.entries()) {

@@ -1,4 +1,4 @@
-import type { Refusal, Rejection, Wish, WishTopic } from "../core/wish.ts";
+import type { Refusal, Rejection, Wish, WishTopic } from "./wish.ts";
 import { areAlike, hasAllWords, isContrary, isSameMatter, isSameWish } from "./compare-wishes.ts";
 
 /**

@@ -1,15 +1,15 @@
-import { channelId, turnId } from "../../src/core/ids.ts";
+import { channelId, turnId } from "../../../src/core/ids.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { Rejection, Wish } from "../../src/core/wish.ts";
+import type { Rejection, Wish } from "../../../src/features/wishes/wish.ts";
 import {
   type Candidate,
   candidatesOf,
   candidatesToShow,
   type CandidateState,
-} from "../../src/memory/candidates.ts";
-import { jaccard } from "../../src/memory/compare-wishes.ts";
+} from "../../../src/features/wishes/candidates.ts";
+import { jaccard } from "../../../src/features/wishes/compare-wishes.ts";
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 1);

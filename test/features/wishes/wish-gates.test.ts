@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Entry } from "../../src/core/entry.ts";
-import { checkSave, memorySaveParameters } from "../../src/memory/save-call.ts";
-import { said } from "./said.ts";
+import type { Entry } from "../../../src/core/entry.ts";
+import { wishList } from "../../../src/features/wishes/wish-gates.ts";
+import { type WishDraft, WISH_LIST } from "../../../src/features/wishes/wish.ts";
+import { MemorySave } from "../../../src/memory/save-call.ts";
+import { said } from "../../memory/said.ts";
 
 const by = (name: string) => ({ author: { id: `u-${name.toLowerCase()}`, name, isBot: false } });
 const LINES: readonly (readonly [text: string, name: string])[] = [
@@ -40,8 +42,18 @@ const GOOD = {
   sources: [1],
 };
 
+const SAVE = new MemorySave([wishList]);
+
+/** Checks a call of `memory_save`. */
+function save(input: object) {
+  const { memories, learned, dropped } = SAVE.check(input, context);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `wishList` has made them
+  const wishes = (learned[WISH_LIST] ?? []) as readonly WishDraft[];
+  return { memories, wishes, dropped };
+}
+
 function check(...wishes: readonly unknown[]) {
-  return checkSave({ wishes }, context);
+  return save({ wishes });
 }
 
 function why(change: object): string | undefined {
@@ -109,10 +121,10 @@ describe("a wish that passes", () => {
       quote: "on my phone",
       sources: [2],
     };
-    const both = checkSave({ memories: [memory], wishes: [GOOD] }, context);
+    const both = save({ memories: [memory], wishes: [GOOD] });
     assert.deepEqual([both.memories.length, both.wishes.length, both.dropped], [1, 1, []]);
-    assert.deepEqual(checkSave({ memories: [] }, context), { memories: [], wishes: [], dropped: [] });
-    assert.equal(checkSave({}, context).dropped[0]?.place, "memories[0]");
+    assert.deepEqual(save({ memories: [] }), { memories: [], wishes: [], dropped: [] });
+    assert.equal(save({}).dropped[0]?.place, "memories[0]");
   });
 });
 
@@ -186,9 +198,9 @@ test("a wish that fails costs no other, and what it gets wrong is said", () => {
     dropped.map(({ place, reason }) => `${place} ${reason}`),
     ["wishes[0] malformed", "wishes[8] malformed", "wishes[9] malformed", "wishes[10] malformed"],
   );
-  assert.equal(checkSave({ memories: [], wishes: "all" }, context).dropped[0]?.place, "wishes[0]");
+  assert.equal(save({ memories: [], wishes: "all" }).dropped[0]?.place, "wishes[0]");
 });
 
 test("the arguments are described to the model", () => {
-  assert.match(JSON.stringify(memorySaveParameters), /"wishes".*"speaker"/);
+  assert.match(JSON.stringify(SAVE.parameters), /"wishes".*"speaker"/);
 });

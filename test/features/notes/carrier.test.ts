@@ -1,11 +1,11 @@
-// proves: src/features/notes/note-store.ts, src/store/deletion/carriers/notes.ts
+// proves: src/features/notes/note-store.ts, src/features/notes/carrier.ts
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { agentId, type ChannelId, turnId, type TurnId } from "../../../../src/core/ids.ts";
-import { createTestDatabase } from "../../../support/database.ts";
-import type { RunningTurn } from "../../../../src/store/turns/turn-rows.ts";
-import { NoteStore } from "../../../../src/features/notes/note-store.ts";
-import { type OpenStore, openStore } from "../../open-store.ts";
+import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
+import { NoteStore } from "../../../src/features/notes/note-store.ts";
+import { type OpenStore, openStore } from "../../store/open-store.ts";
 
 const AGENT = agentId("main");
 const digester = {
