@@ -42,6 +42,7 @@ create index entries_tool_words on entries (channel_id, seq) where kind = 'tool_
 create index entries_late on entries (channel_id, seq) where data ? 'late';
 comment on column entries.data is
   'by kind. tool_call: {calls, recalled}; tool_result: {call_id, tool, references}; notice: {edits} or {absence}; assistant: {stopped}. '
+  'standIn: of what a turn wrote, the built-in stand-in and no model did; '
   'agent: of a message whom it is meant for, of what a turn wrote who did (none: the channel''s own agent); chain: of a hand-off; '
   'unheard: of a message, the agent answers nobody like its author there; '
   'late: the message was read later than it was said, and nobody knows who could read the channel then';

@@ -6,6 +6,7 @@ import { retryWrite } from "../async/retry.ts";
 import type { Config } from "../config/config.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { openModels } from "../llm/model-provider.ts";
+import type { Model } from "../llm/model.ts";
 import type { Models } from "../llm/models.ts";
 import type { Database } from "../store/database/database.ts";
 import { type OpenDatabase, openDatabase } from "../store/database/open.ts";
@@ -58,9 +59,8 @@ async function openStore(config: Config, database: Database, log: Logger): Promi
 
 /** Opens the models; what they learn is stored in the database. */
 async function openLearningModels(
-  config: Config,
+  { config, log, standIn }: BaseOptions,
   { learnedModels, refusedFields }: Store,
-  log: Logger,
 ): Promise<Models> {
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
@@ -68,6 +68,7 @@ async function openLearningModels(
   const models = await openModels(config.llm, {
     learned: learnedModels,
     refusals: refusedFields,
+    ...(standIn !== undefined && { standIn }),
     onNotKept,
     // An agent must not run without its tools.
     onRefused: (model, { field, value, status, code }) =>
@@ -101,6 +102,8 @@ export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
   readonly secrets?: KnownSecrets;
   /** Ends the wait for an unreachable database at the start; default: no wait. */
   readonly waitUntil?: AbortSignal;
+  /** See `OpenModelsOptions`. */
+  readonly standIn?: Model;
 }
 
 /** The services on which all other parts of a daemon depend. */
@@ -121,7 +124,7 @@ export async function openBaseServices(
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
   const store = await openStore(config, opened.database, log);
-  const models = stack.use(await openLearningModels(config, store, log));
+  const models = stack.use(await openLearningModels(options, store));
   const made = { models, secrets, log };
   const current: CurrentSetup = { setup: await makeSetup({ config, bindings, prompts }, made) };
   warnOfFeatures(current.setup, log);

@@ -30,6 +30,8 @@ const AGENT_MARK = / \[agent\]$/;
 /** The offline model's sentences about itself, which do not belong in a summary. */
 export const OWN_SENTENCES = {
   quoting: "I am not a language model, so I quote what was said before:",
+  noted: "This is noted: ask for it in a question with some of its words, and I quote it.",
+  invitation: "Tell me something, and ask for it later.",
   nothing: "I found nothing about that in what I can see.",
   onlyQuotes: "I am not a language model: I can only quote.",
   setup: "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.",

@@ -94,6 +94,12 @@ function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientC
  * @throws Error if the address is invalid, or what it says of encryption cannot be used
  */
 export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientConfig {
+  const sign = unescapedSign(address);
+  if (sign !== null)
+    throw new OperatorError(
+      `The user or the password in DATABASE_URL holds a "${sign}" as it is. Write it as ${ESCAPES[sign]} there ` +
+        "(and % as %25, @ as %40, : as %3A).",
+    );
   const at = address.indexOf("?");
   const query = new URLSearchParams(at < 0 ? "" : address.slice(at + 1));
   const own = new Map(OWN_PARAMETERS.map((name) => [name, filled(query.get(name))]));
@@ -117,6 +123,20 @@ export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientC
       `There is no sslnegotiation "${sslnegotiation}". Set postgres or direct in DATABASE_URL.`,
     );
   return { ...settings, ssl, sslnegotiation };
+}
+
+/** A sign in a user or a password that ends the server's part of an address, as it is to be written there. */
+const ESCAPES: Readonly<Record<string, string>> = { "/": "%2F", "#": "%23", "?": "%3F" };
+
+/**
+ * The sign that a user or a password holds unescaped: what precedes it has no `@`, and what follows has one. Read as it stands, such
+ * an address names a part of the password as its host. Null: there is none.
+ */
+function unescapedSign(address: string): string | null {
+  const [, user = "", sign = "", rest = ""] = /^[a-z]+:\/\/([^/?#@]*)([/?#])(.*)$/is.exec(address) ?? [];
+  // A path or a value after the host may hold an @ as well: `?application_name=a@b`.
+  const isOfUser = sign === "?" ? /^[^=]*@/.test(rest) : /^[^?]*@/.test(rest);
+  return user.includes(":") && isOfUser ? sign : null;
 }
 
 /** @throws OperatorError in words that hold no password */

@@ -23,7 +23,7 @@ export function toDraftRow(
   shown: readonly MemoryId[] = [],
 ): Record<string, unknown> {
   const isOfShown = draft.kind === "tool_call" && shown.length > 0;
-  const made = draftData(draft);
+  const made = draft.standIn === true ? { ...draftData(draft), standIn: true } : draftData(draft);
   const data = isOfShown ? { ...made, recalled: { memories: shown } } : made;
   const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
   return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };

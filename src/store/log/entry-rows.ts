@@ -42,6 +42,7 @@ interface RawEntry {
     images?: number;
     edits?: Seq;
     stopped?: boolean;
+    standIn?: true;
     absence?: { kind: Absence["kind"]; from: string; to: string };
     agent?: string;
     chain?: { id: number; hop: number };
@@ -141,6 +142,8 @@ async function readResolved(
 export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "authorName" | "revised" | "expired"> & {
   readonly at: Date | string;
   readonly agent: string | null;
+  /** The built-in stand-in said it, which only quotes. */
+  readonly standIn: boolean;
 };
 
 /**
@@ -152,6 +155,7 @@ function selectSaid(channel: string, seqs: string): string {
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
           select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name, e.data->>'agent' as agent,
+                 e.data->'standIn' is not null as stand_in,
                  e.expired_at is not null as expired,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
@@ -186,7 +190,7 @@ export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
 }
 
 export function said(row: RawSaid): EntryReference {
-  const { agent, ...rest } = row;
+  const { agent, standIn: _, ...rest } = row;
   const data = agent === null ? null : { agent };
   return toReference({ ...rest, data, at: new Date(row.at), deleted: false });
 }
@@ -247,7 +251,7 @@ async function readReferences(
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
-type RawSaidEntry = Omit<RawSaid, "at" | "agent"> & Pick<RawEntry, "at" | "deleted" | "data">;
+type RawSaidEntry = Omit<RawSaid, "at" | "agent" | "standIn"> & Pick<RawEntry, "at" | "deleted" | "data">;
 
 /**
  * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches
@@ -307,7 +311,14 @@ function toEntry(
     return isPlain ? message : { ...message, ...meantBy(row.data ?? {}), ...expired };
   }
   const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
-  const ofTurn = { ...base, turnId: turnId(row.turnId ?? 0), after: row.afterSeq ?? 0, ...writer };
+  const standIn = row.data?.standIn === undefined ? {} : ({ standIn: true } as const);
+  const ofTurn = {
+    ...base,
+    turnId: turnId(row.turnId ?? 0),
+    after: row.afterSeq ?? 0,
+    ...writer,
+    ...standIn,
+  };
   if (row.kind === "assistant")
     return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
   if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };

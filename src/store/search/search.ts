@@ -269,7 +269,8 @@ export class SearchStore {
   }
 
   /**
-   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones.
+   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones, and without
+   * the stand-in's, which repeat others.
    * @param signal ends the look-up
    */
   async said(channel: ChannelId, seqs: readonly Seq[], signal?: AbortSignal): Promise<EntryReference[]> {
@@ -279,7 +280,7 @@ export class SearchStore {
       seqs: "$2::bigint[]",
       values: [channel, seqs],
     });
-    return firstSaid(rows);
+    return firstSaid(rows.filter(({ standIn }) => !standIn));
   }
 }
 

@@ -194,8 +194,8 @@ function entryRow(
   const row = toDraftRow(entry, agent);
   const isAnyRecalled = recalled !== undefined && recalled.entries.length + recalled.memories.length > 0;
   if (entry.kind !== "assistant" || !isAnyRecalled) return row;
-  const writer = agent === undefined ? {} : { agent };
-  return { ...row, data: { ...(entry.stopped && { stopped: true }), ...writer, recalled } };
+  const data = typeof row["data"] === "object" ? row["data"] : null;
+  return { ...row, data: { ...data, recalled } };
 }
 
 /** The turn that a channel's last owner left behind, if any; that this one has ended over it counts already. */

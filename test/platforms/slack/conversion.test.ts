@@ -36,6 +36,12 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   "***both*** __bold__": "*_both_* *bold*",
   "**bold with *it* inside**": "*bold with _it_ inside*",
   "snake_case_name and 2 * 3 * 4": "snake_case_name and 2 * 3 * 4",
+  "area = 5*x, volume = 3*y": "area = 5*x, volume = 3*y",
+  "これは**重要**です、「*斜体*」": "これは\u200B*重要*\u200Bです、「\u200B_斜体_\u200B」",
+  "un**believ**able a`b`c": "un\u200B*believ*\u200Bable a\u200B`b`\u200Bc",
+  "(**bold**), ~~gone~~!": "(*bold*), ~gone~!",
+  "(~2000 lines) and (~5000 lines), ~~gone~~": "(∼2000 lines) and (∼5000 lines), ~gone~",
+  "about ~5": "about ~5",
   "`a < b` and ``x`y``": "`a &lt; b` and `xˋy`",
   "`**not bold**`": "`**not bold**`",
   "[page](https://a.test/x_y_z?a=1&b=2)": "<https://a.test/x_y_z?a=1&amp;b=2|page>",
@@ -173,18 +179,33 @@ describe("what the agent wrote, as Slack's markup", () => {
 });
 
 test("emoji have their names, both ways", () => {
-  assert.deepEqual(["👍", "❤️", "❤", ":shipit:", "tada", "🦩"].map(emojiName), [
-    "+1",
-    "heart",
-    "heart",
-    "shipit",
-    "tada",
-    null,
-  ]);
-  assert.deepEqual(["+1", "thumbsup", "wave::skin-tone-2", "shipit"].map(shownEmoji), [
-    "👍",
-    "👍",
-    "👋",
-    ":shipit:",
-  ]);
+  assert.deepEqual(
+    ["👍", "❤️", "❤", ":shipit:", "tada", "🦩", "👍🏽", "1️⃣", "🇯🇵", "👨‍💻", "\u{10FFFF}"].map(emojiName),
+    [
+      "+1",
+      "heart",
+      "heart",
+      "shipit",
+      "tada",
+      "flamingo",
+      "+1::skin-tone-4",
+      "one",
+      "jp",
+      "male-technologist",
+      null,
+    ],
+  );
+  assert.deepEqual(
+    [
+      "+1",
+      "thumbsup",
+      "wave::skin-tone-2",
+      "shipit",
+      "saluting_face",
+      "flag-jp",
+      "male-technologist::skin-tone-3",
+      "two_men_holding_hands::skin-tone-2::skin-tone-3",
+    ].map(shownEmoji),
+    ["👍", "👍", "👋🏻", ":shipit:", "🫡", "🇯🇵", "👨🏼‍💻", "👨🏻‍🤝‍👨🏼"],
+  );
 });
