@@ -48,7 +48,7 @@ export interface AgentFolderParts {
   readonly refusalOf: (files: AgentFiles) => string | null;
   /** Called once for each new problem. */
   readonly onProblem: (problem: string) => void;
-  /** See `FolderFiles`. Default: null. */
+  /** Default: null, no folder of its own. */
   readonly own?: OwnFolder | null;
 }
 
@@ -81,7 +81,7 @@ export class AgentFolder {
     this.#parts = parts;
   }
 
-  /** Its name, as the operator knows it. */
+  /** The path as the operator knows it, such as `agents/main`. */
   get shownAs(): string {
     return posix.join(this.#parts.shownAs, this.#parts.id);
   }
@@ -91,6 +91,7 @@ export class AgentFolder {
     return this.#refusal;
   }
 
+  /** Null: the agent had no folder of its own when it was made. */
   get own(): OwnFolder | null {
     return this.#parts.own ?? null;
   }
@@ -100,10 +101,12 @@ export class AgentFolder {
     return this.#current;
   }
 
+  /** Paths of the other files of a skill, in its folder. */
   async skillFiles(skill: AgentFile): Promise<readonly string[]> {
     return listSkillFiles(this.#folderOf(skill));
   }
 
+  /** @throws SkillFileError if it does not exist or must not be read */
   async readSkillFile(skill: AgentFile, file: string): Promise<string> {
     return readSkillFile(this.#folderOf(skill), file);
   }
