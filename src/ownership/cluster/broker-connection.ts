@@ -17,7 +17,6 @@ const ANSWER_MS = 10_000;
  */
 export const LEASE_MS = HEARTBEAT_S * 1500;
 
-/** An open connection to the broker. */
 export interface BrokerConnection {
   readonly model: ChannelModel;
   readonly isOpen: boolean;

@@ -27,10 +27,10 @@ export async function assertFit(database: Database, isWriter: boolean): Promise<
 
 /** The server's version as it reports it: `16.2 (Debian 16.2-1)`. */
 export async function readServerVersion(database: Queryable): Promise<string> {
-  const [row] = await database.query<{ version: string }>({
-    name: "",
-    text: "select current_setting('server_version') as version",
-  });
+  const [row] = await database.query<{ version: string }>(
+    "",
+    "select current_setting('server_version') as version",
+  );
   return row?.version ?? "";
 }
 
