@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import type { Summariser } from "../compactor/summariser.ts";
 import { steadyNow } from "../async/clock.ts";
 import { type ChannelAddress, type ChannelId, formatAddress } from "../core/ids.ts";
@@ -54,10 +55,17 @@ export interface ActorLoaderParts extends SharedParts, Staffing {
   readonly onPartitionsLost: (partitions: ReadonlySet<Partition>) => void;
 }
 
+/**
+ * Logs that are read at once. Each takes a connection for about ten statements: with hundreds of new threads, every other
+ * channel's statements would wait for a connection after all of theirs.
+ */
+const READ_AT_ONCE = 4;
+
 /** Builds actors from the log. A channel without an actor costs one number: the epoch with which this daemon took it. */
 export class ActorLoader {
   readonly #parts: ActorLoaderParts;
   readonly #epochs = new Map<ChannelId, number>();
+  readonly #reads = new PQueue({ concurrency: READ_AT_ONCE });
 
   constructor(parts: ActorLoaderParts) {
     this.#parts = parts;
@@ -119,8 +127,16 @@ export class ActorLoader {
 
   /** Takes a channel if necessary, and reads its log. */
   async #read(id: ChannelId): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
-    const { homes, store } = this.#parts;
+    const { homes } = this.#parts;
     const partitionEpoch = await homes.epochOf(id);
+    return this.#reads.add(async () => this.#takeAndRead(id, partitionEpoch));
+  }
+
+  async #takeAndRead(
+    id: ChannelId,
+    partitionEpoch: number | null,
+  ): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
+    const { store } = this.#parts;
     const known = this.#epochs.get(id);
     const epoch = known ?? (await this.#take(id, partitionEpoch));
     const snapshot = await store.load(id);

@@ -46,8 +46,12 @@ const Line = z.object({
 /** One line of such a file. */
 export type MemoryLine = z.infer<typeof Line>;
 
+/** Longest line that is parsed, in UTF-16 units: an export's are far shorter, and a made-up one of megabytes takes many seconds. */
+const LONGEST_LINE = 2_000_000;
+
 /** @returns what is wrong, in words, if it is no memory */
 export function parseMemoryLine(text: string): MemoryLine | string {
+  if (text.length > LONGEST_LINE) return "this line is too long for a memory";
   let value: unknown;
   try {
     value = JSON.parse(text, (_, one: unknown) => (typeof one === "string" ? storableText(one) : one));

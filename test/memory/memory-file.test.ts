@@ -55,6 +55,7 @@ test("a line is read, and what is wrong with another is said", () => {
   const later = { ...LINE, unknown: "of a later version" };
   assert.deepEqual(parseMemoryLine(JSON.stringify(later)), LINE);
   assert.equal(parseMemoryLine("{"), "this is no JSON");
+  assert.equal(parseMemoryLine(`{"a":"${"x".repeat(2_000_000)}"}`), "this line is too long for a memory");
   assert.equal(
     parseMemoryLine('{"agent": "main", "channel": "test:yard", "scope": "all"}'),
     'scope: Invalid option: expected one of "dm"|"channel"|"workspace"; type: Invalid option: expected one of "fact"|"preference"|"decision"|"commitment"|"event"|"observation"|"goal"|"todo"|"identity"|"term"; subject: Invalid input: expected string, received undefined; and 6 more',
