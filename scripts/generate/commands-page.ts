@@ -55,7 +55,7 @@ drawn. The data folder's file \`history\` keeps what was typed.
 ## On the command line
 
 \`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
-Each command but \`loopback\` and \`completion\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
 
 Where \`weir\` is a command of the shell, Tab completes its commands, options and their values after \`source <(weir completion bash)\` (zsh,
 after \`compinit\`: \`source <(weir completion zsh)\`; fish: \`weir completion fish | source\`).
@@ -84,6 +84,7 @@ const UNUSED_IO = {
   stderr: process.stderr,
   shutdown: new AbortController().signal,
   onHangUp: () => undefined,
+  onExit: () => undefined,
   tellReady: () => undefined,
 };
 

@@ -3,7 +3,6 @@ import type { TextEnd } from "../core/canonical.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
 
-/** One request for one answer. */
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;

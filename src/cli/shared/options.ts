@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-/** A command that reads the configuration. */
 export function withConfig(command: Command): Command {
   return command.option(
     "--config <file>",

@@ -70,7 +70,6 @@ export function besidePeople(lines: readonly TranscriptLine[]): string[] {
   return lines.filter((line) => !isOfPerson(line)).map(({ body }) => body);
 }
 
-/** The newest edit note of each edited entry. */
 function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   const newest = new Map<Seq, NoticeEntry>();
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {

@@ -29,7 +29,6 @@ import {
   type Transcript,
 } from "./transcript.ts";
 
-/** The model name in all answers of the offline model. */
 export const OFFLINE_MODEL = "offline";
 
 const MAX_QUOTES = 3;

@@ -24,7 +24,6 @@ const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?
 const MERGED = /^(?:summary: )+/;
 /** The escape before a line's head in a summary: a model's text must not pass for people's words. */
 const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
-/** The head of an extract. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** After the agent's name in a summariser's transcript. */
 const AGENT_MARK = / \[agent\]$/;

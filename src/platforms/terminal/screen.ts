@@ -100,7 +100,6 @@ export class Screen {
     return this.#column;
   }
 
-  /** Cells of a row. */
   get width(): number {
     return this.#options.stream.columns ?? DEFAULT_COLUMNS;
   }

@@ -44,7 +44,6 @@ const OLD_LOG = /^weir\.log\.\d{1,2}$/;
 /** How the name of a file ends while it is written. */
 const DRAFT = /\.[0-9a-f]{12}$/;
 
-/** Rights of the group and of all others. */
 const OTHERS = 0o077;
 const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;

@@ -100,14 +100,7 @@ export async function readEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read",
-      text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  return readResolved(client, "entries_read", `${READ} where ${IN_RANGE}`, [channel, from, to]);
 }
 
 /**
@@ -120,14 +113,8 @@ export async function readCurrentEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_current",
-      text: `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_WITHOUT_OUTDATED} where ${IN_RANGE}`;
+  return readResolved(client, "entries_read_current", text, [channel, from, to]);
 }
 
 /** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
@@ -136,14 +123,19 @@ export async function readEntriesAt(
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_at",
-      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
-    },
-    [channel, seqs],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`;
+  return readResolved(client, "entries_read_at", text, [channel, seqs]);
+}
+
+const IN_RANGE = "e.channel_id = $1 and e.seq between $2 and $3 order by e.seq";
+
+async function readResolved(
+  client: Queryable,
+  name: string,
+  text: string,
+  values: readonly [channel: ChannelId, ...unknown[]],
+): Promise<Entry[]> {
+  return resolve(client, values[0], await client.query<RawEntry>(name, text, values));
 }
 
 /** What people and agents said, as {@link said} reads it. */
@@ -179,13 +171,10 @@ function selectSaid(channel: string, seqs: string): string {
  */
 export async function readSaid(
   client: Queryable,
-  {
-    name,
-    seqs,
-    values,
-  }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+  parts: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<RawSaid[]> {
-  return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+  const { name, seqs, values } = parts;
+  return client.query<RawSaid>(name, selectSaid("$1", seqs), values);
 }
 
 /** Characters that one look-up brings. */
@@ -255,7 +244,8 @@ async function readReferences(
 ): Promise<ReadonlyMap<Seq, EntryReference>> {
   if (seqs.length === 0) return new Map();
   const rows = await client.query<RawEntry>(
-    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
+    "references_read",
+    `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)`,
     [channel, [...new Set(seqs)]],
   );
   return new Map(rows.map((row) => [row.seq, toReference(row)]));

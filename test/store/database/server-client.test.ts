@@ -30,7 +30,7 @@ const user =
 async function ask(query: string, host = "localhost"): Promise<WeirError | null> {
   const url = `postgres://${user}@${host}:${front.port}/${database.name}${query}`;
   await using asked = new Database({ url }, pino({ enabled: false }));
-  const failure = await asked.query({ name: "", text: "select 1" }).then(
+  const failure = await asked.query("", "select 1").then(
     () => null,
     (error: unknown) => error,
   );
@@ -199,7 +199,7 @@ test("the embedded server is reached whatever PG* of the host says", async () =>
   try {
     await using asked = new Database(connection, pino({ enabled: false }));
     const settings = "current_database() as name, current_setting('application_name') as app";
-    const [row] = await asked.query({ name: "", text: `select ${settings}, 'ä' as letter` });
+    const [row] = await asked.query("", `select ${settings}, 'ä' as letter`);
     assert.deepEqual(row, { name: connection.database, app: "weir", letter: "ä" });
   } finally {
     for (const name of Object.keys(foreign)) delete process.env[name];

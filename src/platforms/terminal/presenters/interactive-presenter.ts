@@ -47,7 +47,6 @@ export class InteractivePresenter implements Presenter {
   #speaker: string;
   /** The last answer above the input, while it may continue. */
   #growing: string | null = null;
-  /** The running compaction. */
   #compaction: CompactionNews | null = null;
   /** Of the answer that is waited for. */
   #retry: RetryNews | null = null;

@@ -1,6 +1,5 @@
 import type { PlatformCommand } from "../../platform.ts";
 
-/** The meaning of a typed line. */
 export type TypedLine =
   | { readonly type: "empty" }
   | { readonly type: "message"; readonly speaker: string; readonly text: string }
