@@ -113,7 +113,7 @@ interface AskedReminder {
  * @param zone a valid IANA name
  * @returns null: the text names no time
  */
-export async function readRemind(
+async function readRemind(
   argument: string,
   zone: string,
   now: Date,
