@@ -194,7 +194,7 @@ function syntaxProblem(
 function describeRepetition(lines: readonly string[], line: number): string | null {
   const before = readTree(lines.slice(0, line - 1).join("\n"));
   const own = lines[line - 1] ?? "";
-  const again = readTree(own) ?? readTree(own.replace(/=.*$/, "= 0"));
+  const again = readTree(own) ?? readTree(`${own.slice(0, own.indexOf("=") + 1)} 0`);
   const [repeated] = again?.body[0].body ?? [];
   if (before === null || repeated === undefined) return null;
   const document = new DocumentBuilder();

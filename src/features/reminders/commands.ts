@@ -2,7 +2,10 @@ import { planReminder, ReminderProblem } from "./reminder-plan.ts";
 import type { Reminder } from "./reminder-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
+import { readSaidTime } from "../../text/dates.ts";
+import { describeRecurrence } from "../../text/recurrences.ts";
 import { createTimeFormat } from "../../text/time.ts";
+import { parseSpan } from "../../text/when.ts";
 import { REMINDERS } from "./key.ts";
 import type { ReminderRequest } from "./reminder.ts";
 import {
@@ -22,7 +25,7 @@ export const remindCommand: Command = {
   isCommon: true,
   argument: {
     name: "what",
-    form: 'in 20m TEXT | 18:30 TEXT | 2026-12-01 09:00 TEXT | cron "0 9 * * 1-5" TEXT',
+    form: "in 20m TEXT | tomorrow at 9 TEXT | every monday at 9 TEXT | 2026-12-01 09:00 TEXT",
     help: "when, and what",
   },
   allowed: "everybody",
@@ -41,23 +44,34 @@ export const remindersCommand: Command = {
 /** `/remind WHEN TEXT`: the message is stored, and its deletion deletes the reminder. */
 async function remind(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
-  const request = parseRemind(argument);
-  if (request === null) return howTo(typed);
   const { waker, agentOf, now, serviceOf } = parts;
+  const zone = zoneOf({ agentOf }, channel);
+  const asked = await readRemind(argument, zone, now());
+  if (asked === null) return howTo(typed);
+  if ("problem" in asked) return displayableLine(`This cannot be set: ${asked.problem}.`);
   try {
-    const plan = planReminder(request, zoneOf({ agentOf }, channel), now());
+    const plan = planReminder(asked.request, zone, now());
     const message = await keptMessage(parts, command, `/remind ${argument.replaceAll(/\s+/g, " ")}`);
     const { told, id, seq } = await serviceOf(REMINDERS).setByCommand(channel, message, plan);
     void waker.mention(channel.id, seq);
-    return `${told} ${typed(`reminders cancel ${id}`)} ends it.`;
+    return [told, ...asked.notes, `${typed(`reminders cancel ${id}`)} ends it.`].join(" ");
   } catch (error) {
-    if (error instanceof ReminderProblem) return displayableLine(error.message);
-    throw error;
+    if (!(error instanceof ReminderProblem)) throw error;
+    const readAs = asked.readAs === null ? "" : ` Your words were read as ${asked.readAs}.`;
+    return displayableLine(error.message + readAs);
   }
 }
 
 function howTo(typed: Typed): string {
-  const forms = ["in 20m", "18:30", "tomorrow 9:00", "2026-12-01 09:00", 'cron "0 9 * * 1-5"'];
+  const forms = [
+    "in 20m",
+    "18:30",
+    "tomorrow at 9",
+    "next friday 14:00",
+    "every monday at 9",
+    "2026-12-01 09:00",
+    'cron "0 9 * * 1-5"',
+  ];
   return [
     "Say when, and then what. For example:",
     ...forms.map((form) => typed(`remind ${form} water the plants`)),
@@ -84,6 +98,50 @@ export function parseRemind(argument: string): ReminderRequest | null {
     return { in: span.replace(/(?<![\s,])[\s,]+$/, ""), text: spanText };
   const [, at, text] = AT.exec(said) ?? [];
   return at === undefined || text === undefined ? null : { at, text };
+}
+
+/** What `/remind` asks for, with what the asker must know of how it was read. */
+interface AskedReminder {
+  readonly request: ReminderRequest;
+  readonly notes: readonly string[];
+  /** The time that its words were read as; null: it was typed in one of the fixed forms. */
+  readonly readAs: string | null;
+}
+
+/**
+ * The forms of {@link parseRemind}, and times as people say them.
+ * @param zone a valid IANA name
+ * @returns null: the text names no time
+ */
+async function readRemind(
+  argument: string,
+  zone: string,
+  now: Date,
+): Promise<AskedReminder | { readonly problem: string } | null> {
+  const strict = parseRemind(argument);
+  const isPlain = strict !== null && (strict.cron !== undefined || !isWordsOfTime(strict));
+  const found = isPlain ? null : await readSaidTime(argument, zone, now);
+  // `18:30 go home`: the words after the time are no part of it.
+  const isLonger = (rest: string): boolean =>
+    strict?.in !== undefined || rest.length < (strict?.text ?? argument).length;
+  const isSaid = found !== null && ("problem" in found || isLonger(found.rest));
+  if (!isSaid) return strict === null ? null : { request: strict, notes: [], readAs: null };
+  if ("problem" in found) return found;
+  const { at, cron, rest: text } = found;
+  const notes = [
+    ...(found.isDayOnly ? ["No time of day was said: it is 9:00."] : []),
+    ...(found.isAmbiguous ? ["The date is read as month/day."] : []),
+    ...(found.isDayOnly || found.isAmbiguous
+      ? [`For another time, end it, and say ${cron === null ? "2026-12-01 18:30" : "every day at 18:30"}.`]
+      : []),
+  ];
+  return { request: { ...(at === null ? { cron: cron ?? "" } : { at }), text }, notes, readAs: at ?? cron };
+}
+
+/** Whether there may be more of the time than was read: "9:00 tomorrow", "9:00 pm", "in 2 Stunden". */
+function isWordsOfTime({ at, in: span }: ReminderRequest): boolean {
+  if (span !== undefined) return parseSpan(span) === null;
+  return at !== undefined && /^\d{1,2}:\d{2}$/.test(at);
 }
 
 /** `/reminders`, `/reminders cancel 3` */
@@ -117,7 +175,7 @@ function mayCancel(
 function listOf(waiting: readonly Reminder[], place: string, typed: Typed): string {
   if (waiting.length === 0) return `No reminder waits in ${place}. ${typed("remind")} says how to set one.`;
   const lines = waiting.map(({ id, due, cron, timeZone, text, asker, schedule }) => {
-    const again = cron === null ? "" : `, then as "${displayableLine(cron)}" says`;
+    const again = cron === null ? "" : `, then ${displayableLine(describeRecurrence(cron))}`;
     const whose =
       schedule === null
         ? asker === null

@@ -5,6 +5,7 @@ import type { InboundMessage } from "../../core/message.ts";
 import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { AskedInTurn, Reminder, ReminderStore } from "./reminder-store.ts";
+import { describeRecurrence } from "../../text/recurrences.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import { ReminderProblem } from "./reminder-plan.ts";
 
@@ -78,5 +79,5 @@ function settingOf(id: number, { at, cron, timeZone }: ReminderPlan): string {
   const first = createTimeFormat(timeZone).full(at);
   return cron === null
     ? `Reminder ${id} is set: ${first}.`
-    : `Reminder ${id} is set: first on ${first}, then as "${cron}" says.`;
+    : `Reminder ${id} is set: first on ${first}, then ${describeRecurrence(cron)}.`;
 }

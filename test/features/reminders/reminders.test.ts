@@ -414,6 +414,29 @@ test("/reminders lists what waits in its channel alone; who asked, or an owner, 
     await typed("one", "remind 18:30 water the plants"),
     /^Reminder \d+ is set: Wednesday 2026-11-25 18:30 UTC\. \/reminders cancel \d+ ends it\.$/,
   );
+  for (const [said, answer] of [
+    [
+      "every monday at 9 tea",
+      /first on Monday 2026-11-30 09:00 UTC, then every Monday at 09:00\. \S+ cancel (\d+) ends it\.$/,
+    ],
+    [
+      "friday tea",
+      /2026-11-27 09:00 UTC\. No time of day was said: it is 9:00\. For another time.*cancel (\d+) ends it\.$/,
+    ],
+    ["in 3 Stunden Tee", /: Wednesday 2026-11-25 07:30 UTC\. \S+ cancel (\d+) ends it\.$/],
+  ] as const) {
+    const reply = await typed("one", `remind ${said}`);
+    assert.match(reply, answer);
+    await typed("one", `reminders cancel ${answer.exec(reply)?.[1]}`);
+  }
+  assert.match(
+    await typed("one", "remind yesterday at 5 tea"),
+    /that time is past\..*Your words were read as 2026-11-24 05:00\.$/,
+  );
+  assert.match(
+    await typed("one", "remind every 7 hours tea"),
+    /^This cannot be set: "every 7 hours" does not fit/,
+  );
   const list = await typed("one", "reminders", BEN);
   assert.match(
     list,
