@@ -81,8 +81,10 @@ async function attachPerson(home: Pick<Home, "dataDir">, channel: string): Promi
 /** A daemon that waits for something at its end does so for longer than a test waits for a silent process. */
 const PATIENT = "[daemon]\ndrain_deadline_ms = 100000\n";
 
-/** Of the first tests; the last of them ends it. */
-const shared = await openScene();
+/** Of the first tests; the last of them ends it. Its time is fourteen hours before UTC, all year. */
+const shared = await openScene(`[[agents]]\nid = "main"\n[[agents]]\nid = "helper"\nname = "Helper"\n`, {
+  TZ: "Pacific/Kiritimati",
+});
 after(async () => shared[Symbol.asyncDispose]());
 
 test("two people in one channel see the same answers, and one elsewhere sees none of them", async () => {
@@ -182,9 +184,75 @@ test("piped lines, commands and JSON lines go through the daemon that runs, and 
   assert.ok(script.out.some((line) => line.includes('"change":"edit"')));
   for (const channel of ["red", "green", "blue"]) assertWhole(await home.log(channel), [`${channel}-1`]);
   assert.equal(daemon.isOver, false);
+});
+
+test("who answers is the daemon's matter, and a chat that asks for somebody else is told", async () => {
+  const { home, model } = shared;
+  model.respond(echo);
+  const helper = home.start("chat", "--agent", "helper");
+  helper.write("who are you?\n");
+  await helper.line("You said: ");
+  assert.equal((await helper.finish()).code, 0);
+  const context = await home.run("context", "terminal:helper");
+  assert.match(context.out[0] ?? "", /agent helper/);
+
+  const wrong = await home.run("chat", "--agent", "helper", "--channel", "main");
+  assert.equal(wrong.code, 1);
+  assert.equal(
+    wrong.stderr,
+    "In the Weir that runs here main answers terminal:main, and not helper. Leave out --channel to talk to helper, in terminal:helper.",
+  );
+  const unknown = await home.run("chat", "--agent", "nobody");
+  assert.match(unknown.stderr, /^There is no agent "nobody"\. The Weir that runs here has: main, helper\.$/);
+});
+
+const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
+
+test("whoever sits before a terminal is told why an answer failed, also by /why, in the time of this machine", async () => {
+  const { home, model } = shared;
+  model.respond(() => REFUSED_KEY);
+  await using person = await attachPerson(home, "refused");
+  person.type("hello?");
+  await person.shows("the model's server refused the key");
+  await person.shows("I am not set up correctly");
+  person.type("/why");
+  await person.shows("My last turn here failed");
+  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key\s\(.*HTTP 401\)/s);
+  const [, day = "", minute = ""] = /failed, at (\S+) (\d\d:\d\d)/.exec(person.shown()) ?? [];
+  const aheadHours = (Date.parse(`${day}T${minute}Z`) - Date.now()) / 3_600_000;
+  assert.ok(Math.abs(aheadHours - 14) < 2, `${day} ${minute}`);
+  assert.doesNotMatch(person.shown(), /sk-e2e-secret/);
+  const lines = home.start("chat", "--channel", "piped");
+  lines.write("hello?\n");
+  assert.equal((await lines.finish()).code, 0);
+  assert.equal(lines.out.length, 1);
+  assert.match(lines.stderr, /^No answer: the model's server refused the key/);
+});
+
+test("a daemon that is told to end finishes the answer that a chat waits for, and then lets go of it", async () => {
+  const { daemon, home, model } = shared;
+  const gate = new Gate();
+  model.reply(gate.between("The beginning", " and the end."));
+  await using person = await attachPerson(home, "end");
+  const asked = model.requests.length;
+  person.type("tell me");
+  // Its first words need not be shown by then: a piece that fails on a slow machine is not shown again.
+  await model.received(asked + 1);
   daemon.signal("SIGTERM");
+  await person.shows("Weir ends, and finishes what it has begun.");
+  gate.open();
   assert.deepEqual(await daemon.ended, { code: 0, signal: null });
   assert.equal(await findChatSocket(home.dataDir), null);
+  await person.shows("and the end.");
+  await person.shows("The connection to Weir is lost");
+  const rows = await home.log("end");
+  assertWhole(
+    rows,
+    rows.filter(({ kind }) => kind === "user").map(({ messageId = "" }) => messageId),
+  );
+  // What was confirmed is not shown again.
+  const alone = await home.run("chat", "--channel", "end");
+  assert.deepEqual(alone.out, []);
 });
 
 test("a daemon that is killed in the middle of an answer: the chats attach to the next one, and are answered once", async () => {
@@ -270,31 +338,6 @@ test("what is answered while nobody is there is shown to the next chat in that c
   assert.deepEqual(await alone.finish(), { code: 0, signal: null });
 });
 
-test("a daemon that is told to end finishes the answer that a chat waits for, and then lets go of it", async () => {
-  await using scene = await openScene();
-  const { daemon, home, model } = scene;
-  const gate = new Gate();
-  model.reply(gate.between("The beginning", " and the end."));
-  await using person = await attachPerson(home, "main");
-  person.type("tell me");
-  // Its first words need not be shown by then: a piece that fails on a slow machine is not shown again.
-  await model.received(1);
-  daemon.signal("SIGTERM");
-  await person.shows("Weir ends, and finishes what it has begun.");
-  gate.open();
-  assert.deepEqual(await daemon.ended, { code: 0, signal: null });
-  await person.shows("and the end.");
-  await person.shows("The connection to Weir is lost");
-  const rows = await home.log("main");
-  assertWhole(
-    rows,
-    rows.filter(({ kind }) => kind === "user").map(({ messageId = "" }) => messageId),
-  );
-  // What was confirmed is not shown again.
-  const alone = await home.run("chat");
-  assert.deepEqual(alone.out, []);
-});
-
 test("a chat that was stopped (Ctrl-Z) does not hold up the end of the daemon, also not with an answer on its way to it", async () => {
   await using scene = await openScene("[daemon]\ndrain_deadline_ms = 1000\n");
   const { daemon, home, model } = scene;
@@ -344,28 +387,6 @@ test("where no daemon runs, a second chat attaches to the Weir of the first, and
   const rows = await home.log("helper");
   assert.equal(rows.filter(({ kind }) => kind === "assistant").length, 1);
   assert.equal(await findChatSocket(home.dataDir), null);
-});
-
-test("who answers is the daemon's matter, and a chat that asks for somebody else is told", async () => {
-  const agents = `[[agents]]\nid = "main"\n[[agents]]\nid = "helper"\nname = "Helper"\n`;
-  await using scene = await openScene(agents);
-  const { home, model } = scene;
-  model.respond(echo);
-  const helper = home.start("chat", "--agent", "helper");
-  helper.write("who are you?\n");
-  await helper.line("You said: ");
-  assert.equal((await helper.finish()).code, 0);
-  const context = await home.run("context", "terminal:helper");
-  assert.match(context.out[0] ?? "", /agent helper/);
-
-  const wrong = await home.run("chat", "--agent", "helper", "--channel", "main");
-  assert.equal(wrong.code, 1);
-  assert.equal(
-    wrong.stderr,
-    "In the Weir that runs here main answers terminal:main, and not helper. Leave out --channel to talk to helper, in terminal:helper.",
-  );
-  const unknown = await home.run("chat", "--agent", "nobody");
-  assert.match(unknown.stderr, /^There is no agent "nobody"\. The Weir that runs here has: main, helper\.$/);
 });
 
 test("a chat with a Weir of its own makes way for a daemon that comes, and goes on through it; nothing is lost", async () => {
@@ -445,9 +466,11 @@ async function drained(connection: Socket): Promise<void> {
   await promise;
 }
 
-test("how the connection to a platform stands is told at the start, when it changes, in /status and to who attaches", async () => {
+test("how the connection to a platform stands is told at the start, when it changes, in /status and to who attaches", async (t) => {
   await using discord = await startDiscordServer();
-  const config = `[platforms.discord]\napi_url = "${discord.api}"`;
+  const { world } = discord;
+  const [owner, other] = [world.addUser({ name: "olga" }), world.addUser({ name: "ann" })];
+  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]\ndm = "everyone"`;
   await using model = await startModelServer();
   await using home = await openHome({ modelUrl: model.url, config, seed });
   const daemon = home.startWith({ DISCORD_TOKEN: "a-wrong-token" }, "start");
@@ -468,6 +491,23 @@ test("how the connection to a platform stands is told at the start, when it chan
   const good = home.startWith({ DISCORD_TOKEN: discord.token }, "start");
   assert.match(await good.line("Discord"), /^Discord is connected as \S+ in \d servers?\.$/);
   await person.shows("Attached to Weir again");
+  await t.test(
+    "an owner is told in a direct message why an answer failed; others get the plain sentence alone",
+    async () => {
+      const [owners, others] = [world.openDm(owner), world.openDm(other)];
+      model.respond(() => REFUSED_KEY);
+      world.say(other, others, "hello?");
+      await until("an answer", () => discord.answers(others).length === 1);
+      world.say(owner, owners, "hello?");
+      await until("both texts", () => discord.answers(owners).length === 2);
+      const told = discord.answers(owners).join("\n");
+      assert.match(told, /No answer: the model's server refused the key \(.*HTTP 401\)/);
+      assert.match(told, /I am not set up correctly/);
+      assert.doesNotMatch(told, /sk-e2e-secret/);
+      assert.equal(discord.answers(others).length, 1);
+      assert.doesNotMatch(discord.answers(others).join("\n"), /401|key/);
+    },
+  );
   discord.gateway.close(4004, "Authentication failed.");
   await person.shows("(Discord cannot be connected: ");
 });
@@ -491,52 +531,4 @@ test("in a rolling restart on a Postgres of one's own the chats go over to the n
   newer.signal("SIGTERM");
   assert.deepEqual(await newer.ended, { code: 0, signal: null });
   assert.equal(await findChatSocket(home.dataDir), null);
-});
-
-const REFUSED_KEY = status(401, { error: { message: "Incorrect API key provided: sk-e2e-secret" } });
-
-test("whoever sits before a terminal is told why an answer failed, also by /why, in the time of this machine", async () => {
-  // Fourteen hours before UTC, all year.
-  await using scene = await openScene("", { TZ: "Pacific/Kiritimati" });
-  const { home, model } = scene;
-  model.respond(() => REFUSED_KEY);
-  await using person = await attachPerson(home, "main");
-  person.type("hello?");
-  await person.shows("the model's server refused the key");
-  await person.shows("I am not set up correctly");
-  person.type("/why");
-  await person.shows("My last turn here failed");
-  assert.match(person.shown(), /failed, at .*No answer: the model's server refused the key\s\(.*HTTP 401\)/s);
-  const [, day = "", minute = ""] = /failed, at (\S+) (\d\d:\d\d)/.exec(person.shown()) ?? [];
-  const aheadHours = (Date.parse(`${day}T${minute}Z`) - Date.now()) / 3_600_000;
-  assert.ok(Math.abs(aheadHours - 14) < 2, `${day} ${minute}`);
-  assert.doesNotMatch(person.shown(), /sk-e2e-secret/);
-  const lines = home.start("chat", "--channel", "piped");
-  lines.write("hello?\n");
-  assert.equal((await lines.finish()).code, 0);
-  assert.equal(lines.out.length, 1);
-  assert.match(lines.stderr, /^No answer: the model's server refused the key/);
-});
-
-test("an owner is told in a direct message why an answer failed; others get the plain sentence alone", async () => {
-  await using discord = await startDiscordServer();
-  await using model = await startModelServer();
-  const { world } = discord;
-  const [owner, other] = [world.addUser({ name: "olga" }), world.addUser({ name: "ann" })];
-  const [owners, others] = [world.openDm(owner), world.openDm(other)];
-  const config = `[platforms.discord]\napi_url = "${discord.api}"\nowners = ["${owner}"]\ndm = "everyone"`;
-  await using home = await openHome({ modelUrl: model.url, config, seed });
-  model.respond(() => REFUSED_KEY);
-  const daemon = home.startWith({ DISCORD_TOKEN: discord.token }, "start");
-  await daemon.line("Weir is ready");
-  world.say(other, others, "hello?");
-  await until("an answer", () => discord.answers(others).length === 1);
-  world.say(owner, owners, "hello?");
-  await until("both texts", () => discord.answers(owners).length === 2);
-  const told = discord.answers(owners).join("\n");
-  assert.match(told, /No answer: the model's server refused the key \(.*HTTP 401\)/);
-  assert.match(told, /I am not set up correctly/);
-  assert.doesNotMatch(told, /sk-e2e-secret/);
-  assert.equal(discord.answers(others).length, 1);
-  assert.doesNotMatch(discord.answers(others).join("\n"), /401|key/);
 });

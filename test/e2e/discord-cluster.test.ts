@@ -224,133 +224,130 @@ test(
   },
 );
 
-test(
-  "who is frozen while it has shards wakes without them: another goes on with their sessions, and keeps them",
-  RUN,
-  async () => {
-    await using scene = await Scene.open(2);
-    const a = await scene.start("a");
-    await scene.start("b");
-    await scene.untilShares({ b: 1, a: 1 });
-    const before = scene.logins;
-    const places = async (): Promise<Map<number, number>> => {
-      const rows = await scene.beside.sql<{ shard: number; sequence: number }>(
-        "select shard, sequence from gateway_sessions",
-      );
-      return new Map(rows.map(({ shard, sequence }) => [shard, sequence]));
-    };
-    await scene.askWhile(async () => {
-      a.signal("SIGSTOP");
-      await until("the frozen one's shard", () => scene.logins.resume === before.resume + 1);
-    });
-    await scene.assertAnsweredOnce();
-    await until("the places", async () => (await places()).size === 2);
-    const kept = await places();
-    await scene.askWhile(async () => {
-      a.signal("SIGCONT");
-      await a.errorLine("Not in the cluster");
-      // It joins again, and takes its share as anybody does.
+test("two daemons and two shards", RUN, async (t) => {
+  await using scene = await Scene.open(2);
+  const a = await scene.start("a");
+  const b = await scene.start("b");
+  await t.test(
+    "who is frozen while it has shards wakes without them: another goes on with their sessions, and keeps them",
+    async () => {
       await scene.untilShares({ b: 1, a: 1 });
-    });
-    await scene.assertAnsweredOnce();
-    // Whoever woke has not gone on with the session that was another's: each RESUME is a hand-over.
-    const epochs = (await scene.look("b")).shards.reduce((sum, { epoch }) => sum + epoch, 0);
-    assert.equal(scene.logins.identify, before.identify);
-    assert.equal(scene.logins.identify + scene.logins.resume, epochs);
-    for (const [shard, sequence] of await places()) assert.ok(sequence >= (kept.get(shard) ?? 0));
-    assert.equal(scene.discord.gateway.openConnections(), 2);
-  },
-);
-
-test(
-  "a daemon without a shard is ready, answers and is drained; an operator sees who has what",
-  RUN,
-  async () => {
-    await using scene = await Scene.open(1);
-    const a = await scene.start("a");
-    const b = await scene.start("b");
-    const { shards } = await scene.untilShares({ a: 1 });
-    assert.equal(shards[0]?.epoch, 1, "nothing is handed on to a newcomer where there is one shard");
-    scene.ask();
-    await scene.assertAnsweredOnce();
-    for (const daemon of [a, b]) {
-      const line = await daemon.errorLine('"http_listens"');
-      const url = /"where":"(?<url>[^"]+)"/.exec(line)?.groups?.["url"] ?? "";
-      await until("readiness", async () => {
-        const { status, body } = await ask(`${url}/readyz`);
-        return status === 200 && readyAnswer.parse(JSON.parse(body)).status === "ok";
+      const before = scene.logins;
+      const places = async (): Promise<Map<number, number>> => {
+        const rows = await scene.beside.sql<{ shard: number; sequence: number }>(
+          "select shard, sequence from gateway_sessions",
+        );
+        return new Map(rows.map(({ shard, sequence }) => [shard, sequence]));
+      };
+      await scene.askWhile(async () => {
+        a.signal("SIGSTOP");
+        await until("the frozen one's shard", () => scene.logins.resume === before.resume + 1);
       });
-    }
-    await until("partitions of two", async () => {
-      const { partitions } = await scene.report();
-      return partitions.filter(({ homes }) => homes.join() === "b").length === PARTITIONS / 2;
-    });
-    let told = "";
-    await until("the shares in words", async () => {
-      told = await scene.run("b", "cluster");
-      return /^b .* discord none of 1 +home of 32 partitions/m.test(told);
-    });
-    assert.match(told, /^a .* discord 0 of 1 +home of 32 partitions/m);
-    assert.match(told, /^Every shard of discord is some daemon's\.$/m);
-    assert.match(await scene.run("a", "status", "--daemon", "b"), /without a shard of the gateway/);
-    assert.match(await scene.run("b", "cluster", "drain", "a"), /^a is home of nothing any more/m);
-    await scene.untilShares({ b: 1 });
-    scene.ask();
-    await scene.assertAnsweredOnce();
-    assert.deepEqual(scene.logins, { identify: 1, resume: 1 });
-  },
-);
-
-test("a command of Discord's reaches the channel's home, whichever daemon has the shard", RUN, async () => {
-  await using scene = await Scene.open(1);
-  const { discord, model, ann } = scene;
-  const { world } = discord;
-  await scene.start("a");
-  await scene.start("b");
-  await scene.untilShares({ a: 1 });
-  const guild = world.addGuild({ name: "Many rooms", shard: 0, of: 1 });
-  let room = "";
-  await until("a room of the other's", async () => {
-    const { partitions } = await scene.report();
-    room = world.addChannel({ guild, name: "room" });
-    return partitions[partitionOf({ platform: "discord", name: room })]?.homes.join() === "b";
-  });
-  const gate = new Gate();
-  model.respond(() => gate.between("Half of an answer", " never comes"));
-  world.say(ann, room, `<@${world.botId}> tell me something long`);
-  await until("half of it", () => discord.answers(room)[0]?.startsWith("Half") === true);
-  const [{ owner } = { owner: "" }] = await scene.beside.sql<{ owner: string }>(
-    "select p.owner from channels c join partitions p on p.id = c.partition where c.name = $1",
-    room,
+      await scene.assertAnsweredOnce();
+      await until("the places", async () => (await places()).size === 2);
+      const kept = await places();
+      await scene.askWhile(async () => {
+        a.signal("SIGCONT");
+        await a.errorLine("Not in the cluster");
+        // It joins again, and takes its share as anybody does.
+        await scene.untilShares({ b: 1, a: 1 });
+      });
+      await scene.assertAnsweredOnce();
+      // Whoever woke has not gone on with the session that was another's: each RESUME is a hand-over.
+      const epochs = (await scene.look("b")).shards.reduce((sum, { epoch }) => sum + epoch, 0);
+      assert.equal(scene.logins.identify, before.identify);
+      assert.equal(scene.logins.identify + scene.logins.resume, epochs);
+      for (const [shard, sequence] of await places()) assert.ok(sequence >= (kept.get(shard) ?? 0));
+      assert.equal(scene.discord.gateway.openConnections(), 2);
+    },
   );
-  assert.equal(owner, "b");
-  const call = world.command(ann, room, "stop");
-  await until("its answer", () => call.responses().some(({ isLoading }) => !isLoading));
-  await scene.untilIdle();
-  assert.doesNotMatch(discord.answers(room).join(), /never comes/);
-  gate.open();
+  await t.test(
+    "a session that Discord has forgotten is begun anew by the next daemon, which fetches what was missed",
+    async () => {
+      await scene.untilShares({ b: 1, a: 1 });
+      scene.ask();
+      await scene.assertAnsweredOnce();
+      const before = scene.logins;
+      await a.kill();
+      // Of the shard that nobody has now; the other is on a connection, and hears nothing of it.
+      scene.discord.gateway.forgetSessions();
+      scene.ask();
+      scene.discord.gateway.cut();
+      await until("new logins", () => scene.logins.identify === before.identify + 2);
+      await scene.untilShares({ b: 2 });
+      scene.ask();
+      await scene.assertAnsweredOnce();
+      assert.equal(b.isOver, false);
+    },
+  );
 });
 
-test(
-  "a session that Discord has forgotten is begun anew by the next daemon, which fetches what was missed",
-  RUN,
-  async () => {
-    await using scene = await Scene.open(2);
-    const a = await scene.start("a");
-    const b = await scene.start("b");
-    await scene.untilShares({ b: 1, a: 1 });
-    scene.ask();
-    await scene.assertAnsweredOnce();
-    const before = scene.logins;
-    await a.kill();
-    // Of the shard that nobody has now; the other is on a connection, and hears nothing of it.
-    scene.discord.gateway.forgetSessions();
-    scene.ask();
-    scene.discord.gateway.cut();
-    await until("new logins", () => scene.logins.identify === before.identify + 2);
-    await scene.untilShares({ b: 2 });
-    scene.ask();
-    await scene.assertAnsweredOnce();
-    assert.equal(b.isOver, false);
-  },
-);
+test("two daemons and one shard", RUN, async (t) => {
+  await using scene = await Scene.open(1);
+  const a = await scene.start("a");
+  const b = await scene.start("b");
+  await t.test(
+    "a command of Discord's reaches the channel's home, whichever daemon has the shard",
+    async () => {
+      const { discord, model, ann } = scene;
+      const { world } = discord;
+      await scene.untilShares({ a: 1 });
+      const guild = world.addGuild({ name: "Many rooms", shard: 0, of: 1 });
+      let room = "";
+      await until("a room of the other's", async () => {
+        const { partitions } = await scene.report();
+        room = world.addChannel({ guild, name: "room" });
+        return partitions[partitionOf({ platform: "discord", name: room })]?.homes.join() === "b";
+      });
+      const gate = new Gate();
+      model.respond(() => gate.between("Half of an answer", " never comes"));
+      world.say(ann, room, `<@${world.botId}> tell me something long`);
+      await until("half of it", () => discord.answers(room)[0]?.startsWith("Half") === true);
+      const [{ owner } = { owner: "" }] = await scene.beside.sql<{ owner: string }>(
+        "select p.owner from channels c join partitions p on p.id = c.partition where c.name = $1",
+        room,
+      );
+      assert.equal(owner, "b");
+      const call = world.command(ann, room, "stop");
+      await until("its answer", () => call.responses().some(({ isLoading }) => !isLoading));
+      await scene.untilIdle();
+      assert.doesNotMatch(discord.answers(room).join(), /never comes/);
+      gate.open();
+      model.respond(echoQuestions);
+    },
+  );
+  await t.test(
+    "a daemon without a shard is ready, answers and is drained; an operator sees who has what",
+    async () => {
+      const { shards } = await scene.untilShares({ a: 1 });
+      assert.equal(shards[0]?.epoch, 1, "nothing is handed on to a newcomer where there is one shard");
+      scene.ask();
+      await scene.assertAnsweredOnce();
+      for (const daemon of [a, b]) {
+        const line = await daemon.errorLine('"http_listens"');
+        const url = /"where":"(?<url>[^"]+)"/.exec(line)?.groups?.["url"] ?? "";
+        await until("readiness", async () => {
+          const { status, body } = await ask(`${url}/readyz`);
+          return status === 200 && readyAnswer.parse(JSON.parse(body)).status === "ok";
+        });
+      }
+      await until("partitions of two", async () => {
+        const { partitions } = await scene.report();
+        return partitions.filter(({ homes }) => homes.join() === "b").length === PARTITIONS / 2;
+      });
+      let told = "";
+      await until("the shares in words", async () => {
+        told = await scene.run("b", "cluster");
+        return /^b .* discord none of 1 +home of 32 partitions/m.test(told);
+      });
+      assert.match(told, /^a .* discord 0 of 1 +home of 32 partitions/m);
+      assert.match(told, /^Every shard of discord is some daemon's\.$/m);
+      assert.match(await scene.run("a", "status", "--daemon", "b"), /without a shard of the gateway/);
+      assert.match(await scene.run("b", "cluster", "drain", "a"), /^a is home of nothing any more/m);
+      await scene.untilShares({ b: 1 });
+      scene.ask();
+      await scene.assertAnsweredOnce();
+      assert.deepEqual(scene.logins, { identify: 1, resume: 1 });
+    },
+  );
+});
