@@ -21,6 +21,7 @@ import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { PairOptions } from "./pair.ts";
 import type { BackupOptions } from "./backup.ts";
+import type { InitOptions } from "./init.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
@@ -322,8 +323,11 @@ const MAX_PORT = 65_535;
 /** Adds the commands that set up and keep. */
 export function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("init"))
-    .description("ask what a first start needs, check each answer, and write .env and config.toml")
-    .action(async (options: CommonOptions) => {
+    .description(
+      "ask what a first start needs, check each answer, and write .env and config.toml; a home that is not there yet is made",
+    )
+    .option("--no-questions", "only make the home: config.toml with all options switched off, .env, agents/")
+    .action(async (options: InitOptions) => {
       const { init } = await import("./init.ts");
       await init(io, options);
     });

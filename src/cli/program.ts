@@ -7,6 +7,7 @@ import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
 import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
 import type { Io } from "./shared/io.ts";
+import { withHome } from "./shared/options.ts";
 
 const EXAMPLES = `
 Examples:
@@ -22,7 +23,7 @@ Examples:
  * command runs: `weir --help` loads none of them.
  */
 export function createProgram(io: Io): Command {
-  const program = new Command("weir")
+  const program = withHome(new Command("weir"))
     .description(
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )

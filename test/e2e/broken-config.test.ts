@@ -61,7 +61,7 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
   await save('[log]\nlevle = "debug"\n[daemon]\ndrain = 7\n');
   assert.match(
     (await home.run("channels")).stderr,
-    /^The configuration has 2 problems, .*: config\.toml:2:1 {2}log\.levle: unknown key; weir config check shows them all$/,
+    /^The configuration has 2 problems, .*: config\.toml:2:1 {2}log\.levle: unknown key; `npm run -s weir -- config check` shows them all$/,
   );
   for (const args of [["start"], ["migrate"], ["tune", "main"], ["config", "check"], ["compact", "main"]]) {
     const { code, out, stderr } = await home.run(...args);

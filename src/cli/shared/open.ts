@@ -18,9 +18,10 @@ import { createLog, type LogTargets } from "../../telemetry/log.ts";
 import type { LogFileOptions } from "../../telemetry/log-file.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
+import { placeOf } from "./place.ts";
 
 export function readConfig(io: Io, options: CommonOptions): Config {
-  const config = loadConfig({ cwd: io.cwd, file: options.config });
+  const config = loadConfig(placeOf(io, options));
   useProxies(config.proxies);
   return config;
 }

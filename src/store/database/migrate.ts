@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { OperatorError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
 import type { Queryable } from "./queryable.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** The repository's own `migrations/`: what comes after the baseline, forward only. */
 const FORWARD = path.join(import.meta.dirname, "..", "..", "..", "migrations");
@@ -92,7 +93,7 @@ export function assertMigrated({ current, known }: SchemaState): void {
   assertNotNewer(current, known);
   if (current === known) return;
   const where = current === 0 ? "holds nothing of Weir's yet" : `is at ${current}, this Weir knows ${known}`;
-  throw new NotMigratedError(`The database ${where}: run \`weir migrate\`, or start it.`);
+  throw new NotMigratedError(`The database ${where}: run \`${weirCommand("migrate")}\`, or start it.`);
 }
 
 function assertNotNewer(current: number, known: number): void {

@@ -18,6 +18,7 @@ import { assertFit } from "./look-at-server.ts";
 import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
 import { DAEMON_SESSIONS, Database, type DatabaseOptions } from "./database.ts";
 import type { Connection, Queryable } from "./queryable.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
@@ -146,7 +147,7 @@ export async function openForRestore(
 }
 
 const BESIDE =
-  "Stop it and run this again, or start this version, which migrates by itself. `weir migrate --force` migrates beside it: " +
+  `Stop it and run this again, or start this version, which migrates by itself. \`${weirCommand("migrate --force")}\` migrates beside it: ` +
   "that is safe from one version to the next.";
 
 /** @returns words for the daemons on that database; null: there are none */
@@ -202,7 +203,9 @@ export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<vo
   } catch (error) {
     // Later use of an unreadable folder reports the error.
     if (!isMissingFile(error)) return;
-    throw new NotMigratedError(`There is no database in ${dataDir} yet: the first \`weir start\` makes it.`);
+    throw new NotMigratedError(
+      `There is no database in ${dataDir} yet: the first \`${weirCommand("start")}\` makes it.`,
+    );
   }
 }
 
