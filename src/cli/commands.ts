@@ -22,6 +22,7 @@ import type { ExportOptions } from "./memory-transfer.ts";
 import type { PairOptions } from "./pair.ts";
 import type { BackupOptions } from "./backup.ts";
 import type { InitOptions } from "./init.ts";
+import type { UpgradeOptions } from "./upgrade.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
@@ -337,6 +338,13 @@ export function addUpkeep(program: Command, io: Io): void {
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import("./migrate.ts");
       await migrate(io, options);
+    });
+  withConfig(program.command("upgrade"))
+    .description("say what this version would change on a home that an older one has used, before it starts")
+    .option("--check", "only look: Node, options that this version does not know, migrations that wait")
+    .action(async (options: UpgradeOptions) => {
+      const { upgrade } = await import("./upgrade.ts");
+      await upgrade(io, options);
     });
   addBackups(program, io);
   const config = program.command("config").description("look at the configuration");

@@ -78,7 +78,7 @@ test("a newer version's commands beside an older daemon change nothing, nor lose
   const talk = new Talk(world);
   await talk.answered();
 
-  const behind = `The database is at ${OLD}, this Weir knows ${OLD + 1}: run \`npm run -s weir -- migrate\`, or start it.`;
+  const behind = `The database is at ${OLD}, this Weir knows ${OLD + 1}: run \`weir migrate\`, or start it.`;
   for (const args of [["context", "loopback:one"], ["memories"], ["compact", "loopback:one"]]) {
     const { code, text } = await run(...args);
     assert.deepEqual([code, text.trim()], [1, behind], args[0]);

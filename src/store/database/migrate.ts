@@ -80,6 +80,18 @@ export async function readSchemaState(database: Queryable): Promise<SchemaState>
   return { current: row?.there === true ? await readVersion(database) : 0, known: await readKnownVersion() };
 }
 
+/**
+ * Looks, and changes nothing.
+ * @returns the names of what {@link migrate} would apply
+ * @throws OperatorError as it does
+ */
+export async function listPending(database: Queryable): Promise<string[]> {
+  const { current, known } = await readSchemaState(database);
+  assertNotNewer(current, known);
+  assertNotOlder(current);
+  return (await listMissing(current)).map(({ name }) => name);
+}
+
 /** The version of the schema that this code is for. */
 export async function readKnownVersion(): Promise<number> {
   return BASELINE_VERSION + (await listFiles(FORWARD)).length;

@@ -15,7 +15,7 @@ import {
   startEmbeddedPostgres,
 } from "./embedded/embedded-postgres.ts";
 import { assertFit } from "./look-at-server.ts";
-import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
+import { assertMigrated, listPending, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
 import { DAEMON_SESSIONS, Database, type DatabaseOptions } from "./database.ts";
 import type { Connection, Queryable } from "./queryable.ts";
 import { weirCommand } from "../../files/installation.ts";
@@ -128,6 +128,18 @@ export async function migrateDatabase(
   }
   await migrate(database, log);
   return describe(config);
+}
+
+/**
+ * `weir upgrade --check`: the migrations that a start of this version would apply. Changes nothing.
+ * @throws NotMigratedError if there is no database yet; OperatorError if this version cannot use it
+ */
+export async function pendingMigrations(config: DatabaseConfig, log: Logger): Promise<readonly string[]> {
+  await using stack = new AsyncDisposableStack();
+  const { connection } = await join(config, log, stack);
+  const database = stack.use(new Database(connection, log, SESSIONS.reader));
+  await assertUsable(config, database, false);
+  return await listPending(database);
 }
 
 /**
