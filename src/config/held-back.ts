@@ -5,7 +5,6 @@ import { parseToml } from "./toml-document.ts";
 import { isTable } from "./value-tree.ts";
 import { weirCommand } from "../files/installation.ts";
 
-/** The files of a configuration at one moment. */
 export interface ConfigurationTexts {
   /** The text of `config.toml`; null: no such file. */
   readonly main: string | null;

@@ -16,7 +16,6 @@ import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { FailureKind, Prompts } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** The models of agents, with the evidence on their windows. */
 export interface AgentModels {
   readonly model: RetryingModel;
   /** The server's name for a configured model (`auto` is looked up once). */
@@ -63,14 +62,12 @@ export interface AgentTexts extends EntryTexts {
   /** The text for a question without a finding. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
-  /** Renders a template of a feature. */
   readonly render: Prompts["render"];
 }
 
 /** A section of the agent's folder, as templates get it. */
 export type SectionText = Pick<Section, "kind" | "scope" | "source" | "text">;
 
-/** The files in an agent's folder. */
 export interface FolderFiles {
   /** The path as the operator knows it, such as `agents/main`; "": no folder. */
   readonly shownAs: string;

@@ -1,7 +1,7 @@
 // proves: src/files/installation.ts
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -29,7 +29,7 @@ function cloneInto(folder: string): string {
     .object({ files: z.array(z.string()) })
     .parse(JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")));
   const parts = [
-    ...files.map((file) => file.split("/")[0] ?? ""),
+    ...files.filter((file) => !file.startsWith("!")).map((file) => file.split("/")[0] ?? ""),
     "package.json",
     "package-lock.json",
     "scripts",
@@ -83,6 +83,12 @@ test(
     const prefix = path.join(home.folder, "prefix");
     const installed = await installInto(prefix, path.join(clone, packed.trim()), env);
     assert.deepEqual(globSync("src/**/*.ts", { cwd: installed }), []);
+    // Data beside the code as well.
+    const data = globSync("src/**/*.*", { cwd: ROOT, exclude: ["**/*.ts", "**/*.js"] });
+    assert.deepEqual(
+      data.filter((file) => !existsSync(path.join(installed, file))),
+      [],
+    );
     assertDeclared(installed);
 
     const weir = path.join(prefix, "bin", "weir");

@@ -125,7 +125,7 @@ suite("a run that hangs", () => {
     const { promise: lent, resolve } = Promise.withResolvers<void>();
     const held = world.probe.session(async (client) => {
       resolve();
-      return client.query({ name: "", text: "select pg_sleep(600)" });
+      return client.query("", "select pg_sleep(600)");
     });
     const cut = assert.rejects(held);
     await lent;

@@ -25,7 +25,6 @@ export interface CommonOptions {
   readonly home?: string;
 }
 
-/** Resolves once the signal is aborted. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();

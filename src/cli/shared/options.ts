@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-/** A command that reads the configuration. */
 export function withConfig(command: Command): Command {
   return command
     .option("--config <file>", "the configuration; default: config.toml in the home, if there is one")
@@ -18,6 +17,10 @@ export function withHome(program: Command): Command {
 
 const HOME_ABOUT =
   "the folder with config.toml, .env, agents and data; default: WEIR_HOME, else this folder if it has a config.toml or is a clone, else ~/.weir";
+
+/** Shells in which the program's commands can be completed. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
 
 /** Reads an option's value: 1 or more. */
 export function positiveNumber(text: string): number {

@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { errorCode } from "../../core/errors.ts";
 
-/** How an export begins that is a page. */
 const PAGE_HEAD = "<!doctype html>";
 
 /** Whether an answer is an exported conversation, and not a message to the asker. Pure. */

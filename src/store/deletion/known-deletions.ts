@@ -14,7 +14,8 @@ export async function knowDeletions(
   last: string,
 ): Promise<boolean> {
   const [row] = await client.query<{ isAll: boolean }>(
-    { name: "deletions_known", text: "select know_deletions($1, $2, $3::timestamptz) as is_all" },
+    "deletions_known",
+    "select know_deletions($1, $2, $3::timestamptz) as is_all",
     [channel, epoch, last],
   );
   return row?.isAll === true;
@@ -23,7 +24,8 @@ export async function knowDeletions(
 /** Whether nothing was deleted of what a turn's model may have read since its owner has read the rows. */
 export async function knowsDeletions(client: Queryable, channel: ChannelId, turn: TurnId): Promise<boolean> {
   const [row] = await client.query<{ knows: boolean }>(
-    { name: "deletions_known_to", text: "select knows_deletions($1, $2) as knows" },
+    "deletions_known_to",
+    "select knows_deletions($1, $2) as knows",
     [channel, turn],
   );
   return row?.knows === true;

@@ -7,9 +7,7 @@ export interface SpanMaker {
   readonly kinds: Pick<typeof SpanKind, "INTERNAL" | "CLIENT">;
   /** A context without a parent span. */
   readonly root: Context;
-  /** The context for the children of a span. */
   readonly within: (span: Span) => Context;
-  /** The status of a failed span. */
   readonly failed: SpanStatus;
 }
 
