@@ -85,6 +85,7 @@ const UNUSED_IO = {
   stderr: process.stderr,
   shutdown: new AbortController().signal,
   onHangUp: () => undefined,
+  onExit: () => undefined,
   tellReady: () => undefined,
 };
 

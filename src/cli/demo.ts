@@ -54,7 +54,7 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
 /** @returns the figures; null: it was stopped */
 async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | null> {
   const messages = readMessages();
-  using folder = makeThrowawayFolder();
+  using folder = makeThrowawayFolder(io.onExit);
   const hasColour = io.stdout.isTTY && color && !isColourUnwanted();
   const stage = new Stage({ stream: io.stdout, hasColour, speed, messages: messages.length });
   using keys = new Keys(io.stdin, (isPaused) => (stage.isPaused = isPaused));

@@ -1,9 +1,9 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import process from "node:process";
 import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
+import type { Io } from "../shared/io.ts";
 
 /**
  * Small, so that 400 messages fill it several times. Summaries are not written ahead, so that each threshold shows when it acts;
@@ -27,23 +27,14 @@ export interface ThrowawayFolder extends Disposable {
   readonly config: Config;
 }
 
-/** Makes a home of its own among the temporary files. It reads nothing of the operator's: no config.toml, no variable. */
-export function makeThrowawayFolder(): ThrowawayFolder {
+/**
+ * Makes a home of its own among the temporary files. It reads nothing of the operator's: no config.toml, no variable.
+ * @param onExit see `Io`
+ */
+export function makeThrowawayFolder(onExit: Io["onExit"]): ThrowawayFolder {
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "weir-demo-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  // A second Ctrl-C ends the process at once.
-  process.once("exit", remove);
-  try {
-    writeFileSync(path.join(folder, "config.toml"), CONFIG);
-    return {
-      config: loadConfig({ cwd: folder, env: {} }),
-      [Symbol.dispose]() {
-        process.off("exit", remove);
-        remove();
-      },
-    };
-  } catch (error) {
-    remove();
-    throw error;
-  }
+  onExit(remove);
+  writeFileSync(path.join(folder, "config.toml"), CONFIG);
+  return { config: loadConfig({ cwd: folder, env: {} }), [Symbol.dispose]: remove };
 }

@@ -1,10 +1,10 @@
-import { APIError, type OpenAI } from "openai";
+import { APIError } from "openai/error";
 import { z } from "zod";
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
-import { openAiClient, postTo } from "../http/openai-client.ts";
+import { openAiPosts } from "../http/openai-post.ts";
 import {
   chatRequestBody,
   type ChatServer,
@@ -96,14 +96,18 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
 }
 
 function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
-  const client = openAiClient({
+  const postTo = openAiPosts({
     baseUrl: server.baseUrl,
     apiKey: server.apiKey,
     headers: server.headers ?? {},
     // Later than the watchdog, which ends the request.
     timeoutMs: server.timeouts.totalMs + 60_000,
   });
-  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+  return {
+    chat: chatWire(postTo("/chat/completions")),
+    responses: responsesWire(postTo("/responses")),
+    messages: messagesWire(server),
+  };
 }
 
 /** Thoughts are readable only to their own API. */
@@ -356,10 +360,10 @@ function usageIn({ error }: APIError): TokenUsage | undefined {
 const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
 
 /** OpenAI's Chat Completions, whose format all wires' answers are converted to. */
-function chatWire(client: OpenAI): Wire {
+function chatWire(post: Wire["post"]): Wire {
   return {
     body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),
-    post: postTo(client, "/chat/completions"),
+    post,
     reader: () => READER,
   };
 }

@@ -1,5 +1,3 @@
-import type { OpenAI } from "openai";
-import { postTo } from "../http/openai-client.ts";
 import { thoughtsBefore, type Wire } from "../wire.ts";
 import { ResponsesReader } from "./responses-events.ts";
 import type {
@@ -19,8 +17,8 @@ import type { CacheRule } from "../caches/rules.ts";
 import type { Dialect } from "../dialect.ts";
 import type { ModelRequest } from "../model.ts";
 
-export function responsesWire(client: OpenAI): Wire {
-  return { body: responsesBody, post: postTo(client, "/responses"), reader: () => new ResponsesReader() };
+export function responsesWire(post: Wire["post"]): Wire {
+  return { body: responsesBody, post, reader: () => new ResponsesReader() };
 }
 
 /**

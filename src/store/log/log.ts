@@ -7,7 +7,6 @@ import { CARRIERS } from "../deletion/carriers/carriers.ts";
 import { DeletionEngine } from "../deletion/deletion-engine.ts";
 import { prepareDeletion } from "../deletion/deletions.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "../deletion/edits.ts";
-import { knowDeletions, knowsDeletions } from "../deletion/known-deletions.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { estimateDraft, toDraftRow } from "./draft-rows.ts";
 import { readCurrentEntries, readEntries, readEntriesAt } from "./entry-rows.ts";
@@ -129,16 +128,26 @@ export class LogStore {
 
   /**
    * Notes that the channel's owner knows of all deletions up to its last one. Calls of a turn that may not are logged without words.
-   * @param last as a snapshot says
+   * @param last when that was, as the snapshot says that was read: to the microsecond
    * @returns false: there is a later one, and nothing was noted
    */
-  async knowDeletions(owner: Owner, last: string): Promise<boolean> {
-    return knowDeletions(this.#db, owner, last);
+  async knowDeletions({ channel, epoch }: Owner, last: string): Promise<boolean> {
+    const [row] = await this.#db.query<{ isAll: boolean }>(
+      "deletions_known",
+      "select know_deletions($1, $2, $3::timestamptz) as is_all",
+      [channel, epoch, last],
+    );
+    return row?.isAll === true;
   }
 
   /** Whether a turn knows of all deletions of what its model may have read. */
   async knowsDeletions(channel: ChannelId, turn: TurnId): Promise<boolean> {
-    return knowsDeletions(this.#db, channel, turn);
+    const [row] = await this.#db.query<{ knows: boolean }>(
+      "deletions_known_to",
+      "select knows_deletions($1, $2) as knows",
+      [channel, turn],
+    );
+    return row?.knows === true;
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */

@@ -1,5 +1,5 @@
 import { sliceWhole, storableText } from "../../../text/text.ts";
-import { withEmoji } from "../../../text/emoji.ts";
+import { withEmoji } from "../../shared/emoji.ts";
 import { outsideCode, piecesOf } from "./code.ts";
 import type { KnownNames } from "../rest/people.ts";
 import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";

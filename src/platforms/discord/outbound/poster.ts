@@ -10,7 +10,7 @@ import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
-import { hasOtherEmoji } from "../../../text/emoji.ts";
+import { hasOtherEmoji } from "../../shared/emoji.ts";
 import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagesPayload } from "../inbound/payload.ts";

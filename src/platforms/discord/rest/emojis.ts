@@ -2,7 +2,7 @@ import { Routes } from "discord.js";
 import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { DiscordApi } from "./api.ts";
-import { emojiOf } from "../../../text/emoji.ts";
+import { emojiOf } from "../../shared/emoji.ts";
 import { emojiPayload } from "../inbound/payload.ts";
 
 interface Known {

@@ -1,4 +1,4 @@
-import { emojiNameOf, emojiOf } from "../../../text/emoji.ts";
+import { emojiNameOf, emojiOf } from "../../shared/emoji.ts";
 
 /** Slack's name of a Unicode emoji; a name stays as it is; null: the name is unknown. */
 export function emojiName(emoji: string): string | null {
