@@ -6,6 +6,7 @@
 import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
 import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
+import { IS_CLONE } from "../files/installation.ts";
 import type { Io } from "./shared/io.ts";
 import { withHome } from "./shared/options.ts";
 
@@ -42,7 +43,10 @@ export function createProgram(io: Io): Command {
   addRemembered(program, io);
   program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
-  program.addHelpText("after", EXAMPLES);
+  program.addHelpText(
+    "after",
+    IS_CLONE ? `${EXAMPLES}\n\nIn this clone, weir is: npm run -s weir --` : EXAMPLES,
+  );
   pointToHelp(program, program.name());
   return program;
 }
