@@ -98,7 +98,8 @@ const composed = z
       z.string(),
       z.looseObject({
         read_only: z.boolean(),
-        user: z.string().optional(),
+        user: z.string(),
+        cap_drop: z.array(z.string()),
         security_opt: z.array(z.string()),
         volumes: z.array(z.string()),
         tmpfs: z.array(z.string()),
@@ -111,9 +112,10 @@ const composed = z
 test("compose.yaml runs it as no root on a read-only root, with volumes wherever it writes", () => {
   const { weir, postgres } = composed.services;
   assert.ok(weir !== undefined && postgres !== undefined);
-  assert.equal(weir.user, only("USER"));
-  for (const { read_only: isReadOnly, security_opt: options } of [weir, postgres]) {
+  assert.deepEqual([weir.user, postgres.user], [only("USER"), "postgres"]);
+  for (const { read_only: isReadOnly, security_opt: options, cap_drop: dropped } of [weir, postgres]) {
     assert.ok(isReadOnly);
+    assert.deepEqual(dropped, ["ALL"]);
     assert.deepEqual(options, ["no-new-privileges:true"]);
   }
   const mounted = [weir, postgres].flatMap(({ volumes }) => volumes.map((volume) => volume.split(":")));
