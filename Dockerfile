@@ -12,17 +12,18 @@ FROM node:24.21.0-bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/weir
 COPY --from=packages /opt/weir/node_modules node_modules/
-COPY package.json LICENSE ./
+COPY package.json LICENSE config.toml .env.example ./
+COPY bin bin/
 COPY migrations migrations/
 COPY prompts prompts/
 COPY src src/
-# /srv/weir is the operator's: config.toml, agents/, .env, and data/, which has to outlive the container.
-RUN mkdir -p /srv/weir/data node_modules/.cache \
+# /srv/weir is the home: config.toml, agents/, .env, and data/, which has to outlive the container.
+RUN mkdir -p /srv/weir/data /srv/weir/agents node_modules/.cache \
   && chown -R node:node /srv/weir node_modules/.cache \
-  && ln -s /opt/weir/src/main.ts /usr/local/bin/weir
+  && ln -s /opt/weir/bin/weir.cjs /usr/local/bin/weir
 USER node
 WORKDIR /srv/weir
-ENV NODE_ENV=production
+ENV NODE_ENV=production WEIR_HOME=/srv/weir
 VOLUME /srv/weir/data
 STOPSIGNAL SIGTERM
 # With [http] on 127.0.0.1:8420, whether the daemon answers there. Where nobody listens [http] is off, and nothing is known.

@@ -1,17 +1,24 @@
-/* The daemon under pm2: `npx pm2 start ecosystem.config.cjs`, after `node scripts/setup.mjs` has run once. */
+/*
+ * The daemon under pm2: `WEIR_HOME=/srv/weir npx pm2 start ecosystem.config.cjs`, in a clone after `node scripts/setup.mjs` has run
+ * once. Without WEIR_HOME the clone is the home, or of a package ~/.weir.
+ */
 const { existsSync } = require("node:fs");
-const { join } = require("node:path");
+const { homedir } = require("node:os");
+const { join, resolve } = require("node:path");
 
 const ownNode = join(__dirname, "node_modules", ".bin", "node");
+const isClone = existsSync(join(__dirname, "scripts", "setup.mjs"));
+const home = isClone ? __dirname : join(homedir(), ".weir");
 
 module.exports = {
   apps: [
     {
       name: "weir",
       // Relative to cwd: pm2 takes an absolute path with a blank in it for a shell command.
-      script: "src/main.ts",
+      script: isClone ? "src/main.ts" : "src/main.js",
       args: "start",
       cwd: __dirname,
+      env: { WEIR_HOME: resolve(process.env.WEIR_HOME || home) },
       // Said outright: pm2 would run a .ts with another runtime. An operator's own Node 24 serves as well.
       interpreter: existsSync(ownNode) ? ownNode : "node",
       exec_mode: "fork",

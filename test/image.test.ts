@@ -7,6 +7,7 @@ import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { suite, test } from "node:test";
+import { parse } from "yaml";
 import { z } from "zod";
 import { loadConfig } from "../src/config/load.ts";
 import { environment } from "./support/e2e.ts";
@@ -83,7 +84,7 @@ test("it runs as no root, with its data in a volume, and is stopped as the daemo
 
 test("each grace that is written down is longer than the drain and the end of a Postgres", () => {
   const { drainDeadlineMs } = loadConfig({ cwd: ROOT, env: {} }).daemon;
-  const page = read("docs/install.md");
+  const page = `${read("docs/install.md")}\n${read("compose.yaml")}`;
   const graces = [
     ...page.matchAll(/--stop-timeout[ =](\d+)|stop_grace_period: (\d+)s|TimeoutStopSec=(\d+)/g),
   ].map((match) => Number(match.slice(1).find((group) => group !== undefined)));
@@ -91,23 +92,68 @@ test("each grace that is written down is longer than the drain and the end of a 
   for (const seconds of graces) assert.ok(seconds * 1000 >= drainDeadlineMs + 15_000, `${seconds} s`);
 });
 
+const composed = z
+  .object({
+    services: z.record(
+      z.string(),
+      z.looseObject({
+        read_only: z.boolean(),
+        user: z.string(),
+        cap_drop: z.array(z.string()),
+        security_opt: z.array(z.string()),
+        volumes: z.array(z.string()),
+        tmpfs: z.array(z.string()),
+      }),
+    ),
+    volumes: z.record(z.string(), z.null()),
+  })
+  .parse(parse(read("compose.yaml")));
+
+test("compose.yaml runs it as no root on a read-only root, with volumes wherever it writes", () => {
+  const { weir, postgres } = composed.services;
+  assert.ok(weir !== undefined && postgres !== undefined);
+  assert.deepEqual([weir.user, postgres.user], [only("USER"), "postgres"]);
+  for (const { read_only: isReadOnly, security_opt: options, cap_drop: dropped } of [weir, postgres]) {
+    assert.ok(isReadOnly);
+    assert.deepEqual(dropped, ["ALL"]);
+    assert.deepEqual(options, ["no-new-privileges:true"]);
+  }
+  const mounted = [weir, postgres].flatMap(({ volumes }) => volumes.map((volume) => volume.split(":")));
+  const named = mounted.filter(([from = ""]) => !from.startsWith("."));
+  assert.deepEqual(
+    named.map(([from]) => from),
+    Object.keys(composed.volumes),
+  );
+  assert.equal(named[0]?.[1], only("VOLUME"));
+  // What git has beside it, or an operator makes.
+  const home = /WEIR_HOME=(\S+)/.exec(restsOf("ENV").join(" "))?.[1] ?? "";
+  assert.deepEqual(
+    mounted.filter(([from = ""]) => from.startsWith(".")).map(([from = "", to]) => [path.basename(from), to]),
+    ["config.toml", "agents"].map((name) => [name, `${home}/${name}`]),
+  );
+});
+
 test("what the last stage copies is a whole Weir", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "weir-image-"));
   try {
-    const opt = path.join(folder, "opt");
+    const opt = path.join(folder, "opt", "weir");
     for (const { sources, stage } of copies)
       if (stage === last)
         for (const source of sources)
           cpSync(path.join(ROOT, source), path.join(opt, source), { recursive: true });
     symlinkSync(path.join(ROOT, "node_modules"), path.join(opt, "node_modules"));
     const weir = path.join(folder, "weir");
-    symlinkSync(path.join(opt, "src", "main.ts"), weir);
+    const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/weir/.exec(restsOf("RUN").join(" ")) ?? [];
+    symlinkSync(path.join(folder, linked), weir);
     const cwd = path.join(folder, "srv");
     mkdirSync(cwd);
     for (const words of [["--version"], ["config", "check"], ["migrate"]]) {
-      const { code, err } = await run([weir, ...words], cwd);
+      const { code, err } = await run([weir, ...words], folder, { WEIR_HOME: cwd });
       assert.equal(code, 0, err);
     }
+    // Which says what to type there, and takes the home that the image names.
+    const { err } = await run([weir, "logs"], folder, { WEIR_HOME: cwd });
+    assert.match(err, /There is no log in \S+srv\/data\/weir\.log yet: `weir start`/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -152,9 +198,13 @@ suite("the health check", () => {
   });
 });
 
-async function run(words: readonly string[], cwd: string): Promise<{ code: number | null; err: string }> {
+async function run(
+  words: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; err: string }> {
   return await new Promise((resolve) => {
-    const options = { cwd, env: environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }) };
+    const options = { cwd, env: environment({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1", ...env }) };
     const child = execFile(process.execPath, [...words], options, (_error, _out, err) =>
       resolve({ code: child.exitCode, err }),
     );

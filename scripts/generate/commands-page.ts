@@ -40,7 +40,7 @@ everybody is an owner.
 | --- | --- |
 | \`/help\`, \`/help all\` | the common commands; all of them, and the keys |
 | \`/raw\` | show answers as they are written, without drawing their Markdown; again: drawn |
-| \`/export [FILE \\| html \\| print]\` | the conversation into a new file of the current folder, or onto the screen; with \`html\`, or a FILE that ends so, as a page with pictures |
+| \`/export [FILE \\| html \\| print]\` | the conversation into a new file (a FILE of the current folder, else of the home), or onto the screen; with \`html\`, or a FILE that ends so, as a page with pictures |
 | \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
 | a line that ends with \`\\\`, or \`"""\` … \`"""\` | one text of several lines |
 | a paste | one text; \`␤\` is a line break; more than 20 lines are shown as a few words |
@@ -55,7 +55,8 @@ drawn. The data folder's file \`history\` keeps what was typed.
 ## On the command line
 
 \`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
-Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--home <folder>\` (default: \`WEIR_HOME\`), the [home](install.md#the-home) with everything of yours, and
+\`--config <file>\` (default: the home's \`config.toml\`).
 
 Where \`weir\` is a command of the shell, Tab completes its commands, options and their values after \`source <(weir completion bash)\` (zsh,
 after \`compinit\`: \`source <(weir completion zsh)\`; fish: \`weir completion fish | source\`).
@@ -98,7 +99,7 @@ function cliText(command: Command): string {
     describeArgument(placeOf(argument), argument.description, argument.argChoices),
   );
   const options = command.options
-    .filter(({ long }) => long !== "--config")
+    .filter(({ long }) => long !== "--config" && long !== "--home")
     .map(({ flags, description, defaultValue }) => {
       const fallback = defaultValue === undefined ? "" : ` (default: ${JSON.stringify(defaultValue)})`;
       return `- \`${flags}\`: ${description}${fallback}`;

@@ -6,7 +6,7 @@ const HEAD = `The configuration of Weir. \`npm run generate\` writes this file f
 
 Every option is here, switched off with a # and set to its built-in default: as it is, this file changes nothing. To change an option, take the # in front of it away and give it another value. \`weir config check\` tells whether the file is right, without starting anything.
 
-Paths are relative to the folder of this file. A name that ends in _ms is a time in milliseconds (1000 = one second). Secrets never stand here: write "env:NAME", and put NAME=... into the environment or into a file called .env beside this one.`;
+Paths are relative to the home: the folder of this file, unless --home or WEIR_HOME names another. A name that ends in _ms is a time in milliseconds (1000 = one second). Secrets never stand here: write "env:NAME", and put NAME=... into the environment or into a file called .env beside this one.`;
 
 /** The text of `config.toml`. */
 export function configFile(): string {

@@ -1,5 +1,6 @@
 import type { FailureReason } from "../llm/model.ts";
 import { firstWords } from "../text/displayable.ts";
+import { weirCommand } from "../files/installation.ts";
 
 type Words = readonly [what: string, todo: string];
 
@@ -22,7 +23,7 @@ const REASONS: Readonly<Record<FailureReason, Words>> = {
   deprecated: ["the model's provider does not offer the model any more", "Name another model"],
   unknown_model: [
     "the model's server does not know the model, or not for this key",
-    "Look at the model's name; `weir doctor` lists what the server has",
+    `Look at the model's name; \`${weirCommand("doctor")}\` lists what the server has`,
   ],
   cannot_load: [
     "the model's server cannot load the model",
@@ -79,7 +80,7 @@ export function explainFailure(reason: string, log: string | undefined): string 
   const { kind = "", which = "", said = "" } = REASON.exec(reason)?.groups ?? {};
   const known = KINDS[kind];
   const what = known === undefined ? reason : `${known[0]} (${which})${said}`;
-  const todo = known === undefined ? "" : ` ${known[1]}; \`weir doctor\` tries it.`;
+  const todo = known === undefined ? "" : ` ${known[1]}; \`${weirCommand("doctor")}\` tries it.`;
   const place = log === undefined ? "" : ` The log: ${log}.`;
   return `No answer: ${firstWords(what, MOST).replace(/(?<![.\s])[.\s]+$/, "")}.${todo}${place}`;
 }

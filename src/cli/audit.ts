@@ -20,6 +20,8 @@ import { auditText } from "./audit/texts.ts";
 import { auditVersion } from "./audit/versions.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
+import { placeOf } from "./shared/place.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export interface AuditOptions extends CommonOptions {
   readonly json?: boolean;
@@ -56,8 +58,8 @@ export async function audit(io: Io, options: AuditOptions): Promise<void> {
 }
 
 async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
-  const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
-  const folder = config.file === null ? io.cwd : path.dirname(config.file);
+  const { config, error } = loadReadableConfig(placeOf(io, options));
+  const folder = config.home;
   const shown = (file: string): string => {
     const short = path.relative(io.cwd, file);
     return short.startsWith("..") ? file : short === "" ? "." : short;
@@ -88,7 +90,7 @@ async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
         : [
             {
               what: "configuration",
-              why: `its broken part; first ${error.first}; weir config check shows all`,
+              why: `its broken part; first ${error.first}; \`${weirCommand("config check")}\` shows all`,
             },
           ]),
       ...database.unseen,
@@ -123,7 +125,7 @@ async function lookAtDatabase(io: Io, config: Config, now: Date): Promise<Audit>
   } catch (error) {
     const why = errorMessage(error);
     if (!(error instanceof NotMigratedError)) return { findings: [], unseen: [{ what, why }] };
-    const fix = "weir migrate, with a backup before it; a start does it as well";
+    const fix = `\`${weirCommand("migrate")}\`, with a backup before it; a start does it as well`;
     return { findings: [{ severity: "warn", what, where: null, detail: why, fix }], unseen: [] };
   }
 }

@@ -21,6 +21,7 @@ import { openLog, readConfig } from "./shared/open.ts";
 import { freeBytes } from "./doctor/look-at-machine.ts";
 import { Progress } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type BackupOptions = CommonOptions & { readonly verify?: boolean };
 
@@ -97,7 +98,8 @@ export async function restore(io: Io, file: string, options: BackupOptions): Pro
   );
   const { retention } = createStore(database, FEATURE_ROWS, { signer: fileSigner(config.database.dataDir) });
   const strange = await retention.countStrange();
-  if (strange > 0) log.warn({ messages: strange }, "fingerprints_of_another_key: see weir doctor");
+  if (strange > 0)
+    log.warn({ messages: strange }, `fingerprints_of_another_key: see \`${weirCommand("doctor")}\``);
   const how = done === "restored" ? "restored into" : "restored before, by an earlier run, into";
   say(io, `${describe(found.rows)} ${how} ${where}. Start Weir: it goes on where the backup was made.`);
 }

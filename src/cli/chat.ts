@@ -9,6 +9,7 @@ import { findChatSocket } from "./chat/chat-socket.ts";
 import { displayable } from "../text/displayable.ts";
 import { Spinner } from "./shared/progress.ts";
 import { aborted, type CommonOptions, type Io } from "./shared/io.ts";
+import { placeOf } from "./shared/place.ts";
 import { tellOfBroken } from "./shared/readable-config.ts";
 import { openTypedHistory } from "./chat/typed-history.ts";
 
@@ -33,7 +34,7 @@ const LOOK_MS = 100;
  * first case loads no code of the daemon.
  */
 export async function chat(io: Io, options: ChatOptions): Promise<void> {
-  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  const { config, error: broken } = loadReadableConfig(placeOf(io, options));
   const { dataDir } = config.database;
   // Whether what is typed may be kept stands in it.
   const history = (): InputHistory | undefined => (broken === null ? openTypedHistory(config) : undefined);
@@ -41,7 +42,7 @@ export async function chat(io: Io, options: ChatOptions): Promise<void> {
   if (link !== null && broken !== null) tellOfBroken(io, broken);
   while (!io.shutdown.aborted) {
     if (link !== null) {
-      if ((await chatOver(io, link, history, options)) === "over") return;
+      if ((await chatOver(io, link, { history, home: config.home }, options)) === "over") return;
       link = await attach(dataDir, options);
       continue;
     }
@@ -134,7 +135,7 @@ function isFolderTaken(error: unknown): boolean {
 async function chatOver(
   io: Io,
   link: DaemonLink,
-  history: () => InputHistory | undefined,
+  { history, home }: { readonly history: () => InputHistory | undefined; readonly home: string },
   options: ChatOptions,
 ): Promise<"over" | "left"> {
   const { as: speaker, multi = false, jsonl = false } = options;
@@ -150,6 +151,7 @@ async function chatOver(
     noColour: isColourUnwanted(),
     turns: link.turns,
     isAttached: true,
+    exportsTo: home,
     about: () => about,
     history: mode === "interactive" ? history() : undefined,
   });

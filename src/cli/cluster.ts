@@ -10,6 +10,7 @@ import { assertWhole, type CommonOptions, type Io, say, sayJson } from "./shared
 import { assertHasRun, firstTimeFormat, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type ClusterOptions = CommonOptions & { readonly json?: boolean };
 export type DrainOptions = CommonOptions & { readonly undo?: boolean };
@@ -73,7 +74,10 @@ async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
       return say(io, `${name} is home of nothing any more, and takes nothing.`);
     await pause(LOOK_MS, io.shutdown);
   }
-  assertWhole(io, `${name} is asked, and still has something. weir cluster shows how far it is`);
+  assertWhole(
+    io,
+    `${name} is asked, and still has something. \`${weirCommand("cluster")}\` shows how far it is`,
+  );
 }
 
 function isResting({ vitals }: Member): boolean {

@@ -24,6 +24,8 @@ import type { MemoriesOptions } from "./memories.ts";
 import type { ExportOptions } from "./memory-transfer.ts";
 import type { PairOptions } from "./pair.ts";
 import type { BackupOptions } from "./backup.ts";
+import type { InitOptions } from "./init.ts";
+import type { UpgradeOptions } from "./upgrade.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
@@ -348,8 +350,11 @@ const MAX_PORT = 65_535;
 /** Adds the commands that set up and keep. */
 export function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("init"))
-    .description("ask what a first start needs, check each answer, and write .env and config.toml")
-    .action(async (options: CommonOptions) => {
+    .description(
+      "ask what a first start needs, check each answer, and write .env and config.toml; a home that is not there yet is made",
+    )
+    .option("--no-questions", "only make the home: config.toml with all options switched off, .env, agents/")
+    .action(async (options: InitOptions) => {
       const { init } = await import("./init.ts");
       await init(io, options);
     });
@@ -359,6 +364,13 @@ export function addUpkeep(program: Command, io: Io): void {
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import("./migrate.ts");
       await migrate(io, options);
+    });
+  withConfig(program.command("upgrade"))
+    .description("say what this version would change on a home that an older one has used, before it starts")
+    .option("--check", "only look: Node, options that this version does not know, migrations that wait")
+    .action(async (options: UpgradeOptions) => {
+      const { upgrade } = await import("./upgrade.ts");
+      await upgrade(io, options);
     });
   addBackups(program, io);
   const config = program.command("config").description("look at the configuration");

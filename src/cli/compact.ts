@@ -17,6 +17,7 @@ import type { Store } from "../store/store.ts";
 import { aborted, type CommonOptions, type Io, say } from "./shared/io.ts";
 import { findChannel, openLog, readConfig, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type CompactOptions = CommonOptions & {
   /** The compaction whose summary is to be written again, in the typed form. */
@@ -42,7 +43,7 @@ export function parseCompaction(typed: string): JobId {
   const [, digits] = /^#?([1-9]\d{0,14})$/.exec(typed) ?? [];
   if (digits !== undefined) return jobId(Number(digits));
   throw new OperatorError(
-    `--redo takes the number of a compaction, such as 12: weir compactions shows them. ${JSON.stringify(typed.slice(0, 60))} is none.`,
+    `--redo takes the number of a compaction, such as 12: \`${weirCommand("compactions")}\` shows them. ${JSON.stringify(typed.slice(0, 60))} is none.`,
   );
 }
 

@@ -16,6 +16,7 @@ import { findAgent } from "./start.ts";
 import { aborted, type Io, say } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export interface DemoOptions {
   /** A multiple of the speed at which it is made to be watched; Infinity: without waits. */
@@ -36,8 +37,8 @@ take as long as those of a model.
 `;
 const NEXT = `
 Nothing of this is left on this machine. To go on:
-  weir init    asks for your model and chat platform, and writes the configuration
-  weir chat    talks to an agent right away, if need be with the stand-in
+  ${weirCommand("init")}    asks for your model and chat platform, and writes the configuration
+  ${weirCommand("chat")}    talks to an agent right away, if need be with the stand-in
 `;
 
 /**

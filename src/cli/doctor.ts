@@ -24,6 +24,8 @@ import { lookAtServers } from "./shared/mcp-servers.ts";
 import { lookAtNames } from "./doctor/names.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { onlyLooking, openLog } from "./shared/open.ts";
+import { placeOf } from "./shared/place.ts";
+import { weirCommand } from "../files/installation.ts";
 
 /** How long one look may take, ms. */
 const PATIENCE_MS = 20_000;
@@ -46,7 +48,7 @@ export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
     if (finding.state === "wrong") wrong += 1;
     say(io, shownFinding(finding));
   };
-  const { config, error: broken } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  const { config, error: broken } = loadReadableConfig(placeOf(io, options));
   for (const finding of [lookAtConfig(config, broken), ...lookAtPrompts(config)]) tell(finding);
   for (const [what, look] of looks(io, config, options))
     for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
@@ -55,15 +57,16 @@ export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
 }
 
 /** An invalid configuration is one finding; the checks continue with its readable part. */
-function lookAtConfig({ file }: Config, broken: ConfigError | null): Finding {
+function lookAtConfig({ file, home }: Config, broken: ConfigError | null): Finding {
   const what = "configuration";
-  if (broken === null) return { what, state: "ok", detail: file ?? "no file: built-in defaults" };
+  if (broken === null)
+    return { what, state: "ok", detail: `${file ?? "no file: built-in defaults"}; home ${home}` };
   const detail = `${counted(broken.problems.length, "problem")}; first ${broken.first}`;
   return {
     what,
     state: "wrong",
     detail,
-    todo: "weir config check shows all; what follows is by what can be read",
+    todo: `\`${weirCommand("config check")}\` shows all; what follows is by what can be read`,
   };
 }
 

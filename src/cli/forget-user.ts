@@ -17,6 +17,7 @@ import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { openLog, readConfig, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 
@@ -87,7 +88,7 @@ async function findPerson(
   isExact: boolean,
 ): Promise<KnownPerson> {
   const { people } = store;
-  if (called === "") throw new OperatorError("Say who: weir forget-user discord:1234.");
+  if (called === "") throw new OperatorError(`Say who: \`${weirCommand("forget-user discord:1234")}\`.`);
   const known = await people.known(platform, called, SUGGESTED + 1);
   const byId = known.filter(({ id }) => id === called);
   const [one, ...others] = byId.length > 0 ? byId : known;
@@ -166,7 +167,9 @@ function describePerson(
     "What others and the agent have said stays, and that they wrote, when and under which name. The platform keeps its own copies.",
     ...(isDone
       ? []
-      : [`To do it: weir forget-user ${displayableLine(`${person.platform}:${person.id}`)} --yes`]),
+      : [
+          `To do it: \`${weirCommand(`forget-user ${displayableLine(`${person.platform}:${person.id}`)} --yes`)}\``,
+        ]),
   ].join("\n");
 }
 

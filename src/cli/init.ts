@@ -1,17 +1,20 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { loadConfig } from "../config/load.ts";
+import { findHome, loadConfig } from "../config/load.ts";
 import { secretVariable } from "../config/references.ts";
 import type { Config } from "../config/config.ts";
 import { type Finding, OperatorError } from "../core/errors.ts";
+import { weirCommand } from "../files/installation.ts";
 import { OLLAMA_ORIGIN, probeOllama } from "../llm/catalog/ollama.ts";
 import { useProxies } from "../network/use-proxies.ts";
 import { type ChatPlatform, PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { shownFinding } from "./doctor.ts";
 import { lookAtModels } from "./doctor/look-at-models.ts";
-import type { CommonOptions, Io } from "./shared/io.ts";
-import { type Folder, type Setting, type Settings, writeSettings } from "./init/files.ts";
+import { homeCommand } from "../config/home.ts";
+import { type CommonOptions, type Io, say } from "./shared/io.ts";
+import { placeAt } from "./shared/place.ts";
+import { type Folder, makeHome, type Setting, type Settings, writeSettings } from "./init/files.ts";
 import { type Choice, openQuestions, type Questions } from "./init/questions.ts";
 
 const PROBE_MS = 1500;
@@ -20,20 +23,43 @@ const PROBE_MS = 1500;
  * `weir init`: asks what a first start needs, checks each answer, and writes it into `.env` and `config.toml`.
  * @throws OperatorError without a terminal; Cancelled at Ctrl-C. Nothing is written then
  */
-export async function init(io: Io, options: CommonOptions): Promise<void> {
+export async function init(io: Io, options: InitOptions): Promise<void> {
+  const home = findHome(io.cwd, options.home);
+  const place = placeAt(io, options, home);
+  const command = (words: string): string => homeCommand(home, words);
+  // A folder with a configuration has all that is needed.
+  const newHome = home.by === "this folder" ? undefined : place.home;
+  const folder: Site = { ...place, file: place.file, newHome, command };
+  if (options.questions === false) {
+    const made = makeHome(place.home ?? io.cwd);
+    return say(io, [...made.map((file) => `${file} is written.`), nextSteps(folder, [])].join("\n"));
+  }
   if (!io.stdin.isTTY || !io.stdout.isTTY)
     throw new OperatorError(
-      "weir init asks questions, and this is no terminal. Put tokens and keys into .env (.env.example lists them) and the rest into " +
-        "config.toml, then run: weir doctor",
+      `Setting up asks questions, and this is no terminal. ${command("init --no-questions")} makes the files without ` +
+        `questions: put tokens and keys into .env and the rest into config.toml, then run: ${command("doctor")}`,
     );
-  await setUp(await openQuestions(), { cwd: io.cwd, file: options.config });
+  await setUp(await openQuestions(), folder);
+}
+
+export interface InitOptions extends CommonOptions {
+  /** False: only the home is made. */
+  readonly questions?: boolean;
+}
+
+/** Where is set up, and how Weir is run there. */
+interface Site extends Folder {
+  /** Absolute path of the home to make. Default: it is there. */
+  readonly newHome?: string | undefined;
+  /** What a person types for these words behind `weir`. Default: as without `--home`. */
+  readonly command?: (words: string) => string;
 }
 
 /**
  * The same with any source of answers.
  * @throws Cancelled where they end; OperatorError if a file cannot be changed
  */
-export async function setUp(questions: Questions, folder: Folder): Promise<void> {
+export async function setUp(questions: Questions, folder: Site): Promise<void> {
   const found: Settings = { variables: {}, keys: [] };
   const isNew = folder.file !== undefined && !existsSync(path.resolve(folder.cwd, folder.file));
   if (isNew)
@@ -57,7 +83,7 @@ export async function setUp(questions: Questions, folder: Folder): Promise<void>
 
 async function finish(
   questions: Questions,
-  folder: Folder,
+  folder: Site,
   settings: Settings,
   chats: readonly ChatPlatform[],
 ): Promise<void> {
@@ -71,14 +97,22 @@ async function finish(
       `To be written, everything else stays as it is:\n${names.map((name) => `  ${name}`).join("\n")}`,
     );
     if (!(await questions.confirm("Write it?"))) return questions.say("Nothing was written.");
-    for (const file of writeSettings(folder, settings)) questions.say(`${file} is written.`);
+    const { newHome } = folder;
+    const made = newHome === undefined ? [] : makeHome(newHome);
+    for (const file of new Set([...made, ...writeSettings(folder, settings)]))
+      questions.say(`${file} is written.`);
   }
-  const invited = chats.map((chat) => `  weir invite ${chat}    brings the bot in, where it is not yet`);
-  questions.say(
-    ["Next:", ...invited, "  weir doctor          checks all of it", "  weir start           runs it"].join(
-      "\n",
-    ),
-  );
+  questions.say(nextSteps(folder, chats));
+}
+
+function nextSteps({ command = weirCommand }: Site, chats: readonly ChatPlatform[]): string {
+  const steps: (readonly [string, string])[] = [
+    ...chats.map((chat) => [command(`invite ${chat}`), "brings the bot in, where it is not yet"] as const),
+    [command("doctor"), "checks all of it"],
+    [command("start"), "runs it"],
+  ];
+  const width = Math.max(...steps.map(([typed]) => typed.length));
+  return ["Next:", ...steps.map(([typed, does]) => `  ${typed.padEnd(width)}  ${does}`)].join("\n");
 }
 
 function keyLine({ table, key, value }: Setting): string {

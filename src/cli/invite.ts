@@ -3,6 +3,7 @@ import { CHAT_PLATFORMS, platformRow } from "../platforms/platforms.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 /**
  * `weir invite`: the links by which a bot joins a server or a team.
@@ -13,7 +14,7 @@ export async function invite(io: Io, platform: string, options: CommonOptions): 
   const row = platformRow(platform);
   if (row === undefined)
     throw new OperatorError(
-      `weir invite takes one of ${CHAT_PLATFORMS.join(", ")}, and not ${displayableLine(platform)}.`,
+      `\`${weirCommand("invite")}\` takes one of ${CHAT_PLATFORMS.join(", ")}, and not ${displayableLine(platform)}.`,
     );
   const { what, link } = await row.invite(readConfigToLook(io, options).platforms[row.key]);
   say(io, what);

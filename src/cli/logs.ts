@@ -12,6 +12,7 @@ import { LogTail } from "../telemetry/log-tail.ts";
 import type { CommonOptions, Io } from "./shared/io.ts";
 import { logFileOf } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type LogsOptions = CommonOptions & {
   readonly follow?: boolean;
@@ -48,7 +49,9 @@ export async function showLogs(io: Io, options: LogsOptions): Promise<void> {
     if (!tail.isOf(older)) isThere = (await readLines(older, keep)) || isThere;
   tail.read(keep);
   if (!isThere && options.follow !== true)
-    throw new OperatorError(`There is no log in ${file} yet: weir start and weir chat write it.`);
+    throw new OperatorError(
+      `There is no log in ${file} yet: \`${weirCommand("start")}\` and \`${weirCommand("chat")}\` write it.`,
+    );
   const hasColor = io.stdout.isTTY && !isColourUnwanted();
   const show = ({ line, record }: Meant): void => {
     io.stdout.write(`${options.json === true ? line : formatLogLine(record, hasColor)}\n`);

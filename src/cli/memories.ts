@@ -9,6 +9,7 @@ import type { TimeFormat } from "../text/time.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, timeFormatOf, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 /** Memories that are listed at most. */
 const LIMIT = 10_000;
@@ -31,7 +32,9 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
     }
     const [memories, isMore] = await listed(store, filter);
     if (isMore)
-      io.stderr.write(`Only ${formatNumber(LIMIT)} are listed: weir memories export - writes all of them.\n`);
+      io.stderr.write(
+        `Only ${formatNumber(LIMIT)} are listed: \`${weirCommand("memories export -")}\` writes all of them.\n`,
+      );
     if (options.json === true) {
       for (const memory of memories) sayJson(io, { ...memory, channel: formatAddress(memory.channel) });
       return;

@@ -9,6 +9,7 @@ import { formatNumber } from "../text/format.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { assertHasRun, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type ModelsOptions = CommonOptions & { readonly forget?: string; readonly json?: boolean };
 
@@ -44,7 +45,10 @@ export async function showModels(io: Io, options: ModelsOptions): Promise<void> 
     }
     if (known.length === 0) return say(io, "Nothing was learned of any model yet.");
     for (const one of known) say(io, describeKnown(one));
-    say(io, "weir models --forget NAME has a model begin anew, from the next start of the daemon on.");
+    say(
+      io,
+      `\`${weirCommand("models --forget NAME")}\` has a model begin anew, from the next start of the daemon on.`,
+    );
   });
 }
 
@@ -100,7 +104,9 @@ export async function forgetModel(
     const names = known.map((candidate) => candidate.name);
     const near = nearestName(name, names);
     const hint =
-      near === null ? "`weir models` lists those of which something was." : `Did you mean ${near}?`;
+      near === null
+        ? `\`${weirCommand("models")}\` lists those of which something was.`
+        : `Did you mean ${near}?`;
     throw new OperatorError(`Nothing was learned of a model ${JSON.stringify(name.slice(0, 200))}. ${hint}`);
   }
   await learnedModels.forget(one.key, one.model);

@@ -13,6 +13,7 @@ import { assertHasRun, firstTimeFormat, withStore } from "./shared/open.ts";
 import { MOST_PEOPLE, nearestPeople, parsePerson } from "./forget-user.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type PairOptions = CommonOptions & {
   /** `platform:id` of who is to be let in no longer. */
@@ -64,7 +65,8 @@ export async function pair(io: Io, code: string | undefined, options: PairOption
 
 async function letIn(io: Io, pairing: PairingStore, code: string): Promise<void> {
   const request = await letInByCode(pairing, code, null, OPERATOR);
-  if (request === null) throw new OperatorError(`${NO_SUCH_CODE} weir pair lists who waits.`);
+  if (request === null)
+    throw new OperatorError(`${NO_SUCH_CODE} \`${weirCommand("pair")}\` lists who waits.`);
   say(
     io,
     `${describeStranger(request)} is let in. A daemon that runs knows it within a second or two, and tells them.`,
@@ -156,7 +158,9 @@ async function takeOut(io: Io, config: Config, pairing: PairingStore, person: Pl
   const shown = displayableLine(`${person.platform}:${person.person}`);
   const isNamed = namedInConfig(config, person);
   if (!(await pairing.remove(person))) {
-    const hint = isNamed ? `config.toml names them: ${WHERE_NAMED}.` : "weir pair lists who was.";
+    const hint = isNamed
+      ? `config.toml names them: ${WHERE_NAMED}.`
+      : `\`${weirCommand("pair")}\` lists who was.`;
     throw new OperatorError(`${shown} was not let in by a code. ${hint}`);
   }
   say(
@@ -179,17 +183,14 @@ function parsePlatformPerson(typed: string): PlatformPerson {
   const [, platform, person] = /^([a-z]+):(\S+)$/.exec(typed.trim()) ?? [];
   if (platform !== undefined && person !== undefined) return { platform, person };
   throw new OperatorError(
-    "--remove takes the platform and the id of a person, as discord:1234. weir pair lists them.",
+    `--remove takes the platform and the id of a person, as discord:1234. \`${weirCommand("pair")}\` lists them.`,
   );
 }
 
 async function list(io: Io, config: Config, pairing: PairingStore, isJson: boolean): Promise<void> {
   const [requests, people] = await Promise.all([pairing.open(null), pairing.people()]);
   if (isJson) return sayJson(io, { requests, people }, 2);
-  say(
-    io,
-    listRequests(requests, (command) => `weir ${command}`),
-  );
+  say(io, listRequests(requests, weirCommand));
   const time = firstTimeFormat(config);
   for (const line of describePeople(people, time)) say(io, line);
   for (const line of uncounted(config)) say(io, line);

@@ -6,7 +6,9 @@
 import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
 import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
+import { IS_CLONE } from "../files/installation.ts";
 import type { Io } from "./shared/io.ts";
+import { withHome } from "./shared/options.ts";
 
 const EXAMPLES = `
 Examples:
@@ -22,7 +24,7 @@ Examples:
  * command runs: `weir --help` loads none of them.
  */
 export function createProgram(io: Io): Command {
-  const program = new Command("weir")
+  const program = withHome(new Command("weir"))
     .description(
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )
@@ -41,7 +43,10 @@ export function createProgram(io: Io): Command {
   addRemembered(program, io);
   program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
-  program.addHelpText("after", EXAMPLES);
+  program.addHelpText(
+    "after",
+    IS_CLONE ? `${EXAMPLES}\n\nIn this clone, weir is: npm run -s weir --` : EXAMPLES,
+  );
   pointToHelp(program, program.name());
   return program;
 }

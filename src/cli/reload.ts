@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import { askDaemon } from "../admin/requests/ask-daemon.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { assertHasRun, readConfig, withStore } from "./shared/open.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type ReloadOptions = CommonOptions & { readonly daemon?: string; readonly force?: boolean };
 
@@ -33,7 +34,7 @@ async function askToReload(
   const answer = await askDaemon({ requests }, kind, io, ANSWER_MS, parseReloadAnswer, name);
   if (answer === null)
     throw new OperatorError(
-      "No daemon took this: it starts, ends, or is of an older version. weir status tells more.",
+      `No daemon took this: it starts, ends, or is of an older version. \`${weirCommand("status")}\` tells more.`,
     );
   if (answer.kind === "refused")
     throw new OperatorError(`${answer.problems}\n\nWhat the daemon has read before stays in force.`);

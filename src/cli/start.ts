@@ -31,6 +31,7 @@ import { findChatSocket } from "./chat/chat-socket.ts";
 import { configurationSource } from "./shared/configuration-source.ts";
 import { Terminals, type TerminalSession } from "./chat/terminals.ts";
 import { describePlatform } from "../admin/reports/chat-facts.ts";
+import { weirCommand } from "../files/installation.ts";
 
 interface SessionOptions {
   readonly config: Config;
@@ -53,7 +54,9 @@ export async function start(io: Io, options: CommonOptions): Promise<void> {
     if (error instanceof WaitEndedError) return;
     const { dataDir } = config.database;
     const mayChat = error instanceof FolderTakenError && (await findChatSocket(dataDir)) !== null;
-    throw mayChat ? new OperatorError(`${errorMessage(error)} \`weir chat\` talks to it.`) : error;
+    throw mayChat
+      ? new OperatorError(`${errorMessage(error)} \`${weirCommand("chat")}\` talks to it.`)
+      : error;
   }
 }
 
@@ -247,14 +250,18 @@ async function until(
   terminal: TerminalPlatform | null,
   mode: TerminalMode | null,
 ): Promise<boolean> {
-  if (mode === null)
-    say(io, `Weir is ready: ${agents(daemon.current.setup.config)}; ${daemon.models.describe()}`);
+  if (mode === null) say(io, readyLine(daemon));
   io.tellReady();
   const stopped = aborted(AbortSignal.any([ending, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
   if (!ending.aborted || io.shutdown.aborted || daemon.lost.aborted) return true;
   await takeLeave(terminal, mode, io.shutdown);
   return false;
+}
+
+function readyLine({ current, models }: Daemon): string {
+  const { config } = current.setup;
+  return `Weir is ready: ${agents(config)}; ${models.describe()}; home ${config.home}`;
 }
 
 function agents(config: Config): string {

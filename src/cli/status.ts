@@ -11,6 +11,7 @@ import { listChannels } from "./channels.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { assertHasRun, firstTimeFormat, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
 
@@ -29,7 +30,7 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
         : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus, options.daemon);
     if (daemon === null && options.daemon !== undefined)
       throw new OperatorError(
-        `No daemon called ${displayableLine(options.daemon)} has answered: weir cluster shows who is there.`,
+        `No daemon called ${displayableLine(options.daemon)} has answered: \`${weirCommand("cluster")}\` shows who is there.`,
       );
     const [overviews, waiting, features] = await Promise.all([
       store.overview.channels(),

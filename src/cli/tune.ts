@@ -20,6 +20,7 @@ import { type At, Simulation, type SimulationParts } from "../tune/simulation.ts
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { assertWhole, type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, onlyLooking, readConfig, withStore } from "./shared/open.ts";
+import { placeOf } from "./shared/place.ts";
 import { Progress } from "./shared/progress.ts";
 
 export type TuneOptions = CommonOptions & {
@@ -126,9 +127,7 @@ function configsOf(
   );
   const now = config.agents[place];
   if (now === undefined) throw new OperatorError("The configuration has no agent.");
-  const tried = variants.map((settings) =>
-    trySettings({ cwd: io.cwd, file: options.config }, place, settings),
-  );
+  const tried = variants.map((settings) => trySettings(placeOf(io, options), place, settings));
   const idle = keysOf(variants).find((key) => !isTunable(key));
   if (idle !== undefined)
     throw new OperatorError(

@@ -107,6 +107,7 @@ function isOfStart(key: string): boolean {
 /** Each comparable option, by its key, as a text. */
 function valuesOf({
   file: _file,
+  home: _home,
   agentsDir: _agentsDir,
   proxies: _proxies,
   agents,

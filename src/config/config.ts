@@ -20,6 +20,8 @@ type CompleteAgent = CamelCased<z.output<typeof agentSchema>>;
 export interface Config extends Pick<Complete, "log" | "retention" | "terminal" | "daemon"> {
   /** Absolute path of its file; null: no file, built-in defaults. */
   readonly file: string | null;
+  /** Absolute path of the operator's folder. */
+  readonly home: string;
   readonly database: DatabaseConfig;
   /** Null: no collector is named. */
   readonly telemetry: TelemetryConfig | null;

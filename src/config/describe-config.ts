@@ -21,6 +21,7 @@ export function describeConfig(config: Config, known: KnownWindow = () => undefi
   const { llm, database, cluster, platforms, prompts } = config;
   const rows: [string, string][] = [
     ["file", config.file ?? "none: built-in defaults"],
+    ["home", config.home],
     [
       "database",
       database.url === null ? `embedded Postgres in ${database.dataDir}` : describeDatabase(database.url),

@@ -3,6 +3,7 @@ import { conflictLine } from "./conflict-marks.ts";
 import type { GitWork } from "./git-work.ts";
 import { parseToml } from "./toml-document.ts";
 import { isTable } from "./value-tree.ts";
+import { weirCommand } from "../files/installation.ts";
 
 export interface ConfigurationTexts {
   /** The text of `config.toml`; null: no such file. */
@@ -18,7 +19,7 @@ export class HeldBackError extends OperatorError {
 
   constructor(why: string, endsUnseen: boolean) {
     super(
-      `${why}. Held back until that changes, or until \`weir reload --force\`, which takes what is there.`,
+      `${why}. Held back until that changes, or until \`${weirCommand("reload --force")}\`, which takes what is there.`,
     );
     this.endsUnseen = endsUnseen;
   }

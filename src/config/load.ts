@@ -3,6 +3,8 @@
  * files and variables; it starts nothing, and no message of it shows a secret.
  */
 
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./checks/check-agents.ts";
 import { checkEmbeddings, checkModels } from "./checks/check-models.ts";
@@ -18,7 +20,9 @@ import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { conflictLine } from "./conflict-marks.ts";
-import { type Environment, readEnvironment } from "./environment.ts";
+import { IS_CLONE } from "../files/installation.ts";
+import { chooseHome, type Home } from "./home.ts";
+import { readEnvironment, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
 import { resolveModelServers } from "./model-servers.ts";
 import { readProxies } from "./proxies.ts";
@@ -31,8 +35,10 @@ import { parseReadableToml, parseToml, type TomlDocument } from "./toml-document
 import { copyTree, isTable, setAt, valueAt } from "./value-tree.ts";
 
 export interface LoadOptions {
-  /** `--config FILE`, relative to `cwd`. Without it, `config.toml` in `cwd`, which need not exist. */
+  /** `--config FILE`, relative to `cwd`. Without it, `config.toml` in the home, which need not exist. */
   readonly file?: string | undefined;
+  /** Absolute. Default: the folder of `file`, or `cwd` without a file. */
+  readonly home?: string | undefined;
   /** Absolute. */
   readonly cwd: string;
   /** Default: the environment of the process. */
@@ -43,7 +49,7 @@ export interface LoadOptions {
 
 /**
  * Reads `config.toml` and `.env`, checks everything, and fills in the defaults: agent over `[defaults]` over built-in.
- * Relative paths in the file are relative to the file's folder, or to `cwd` without a file.
+ * Relative paths in the file are relative to the home.
  * @returns deeply frozen
  * @throws ConfigError with all problems at once, none of which shows a secret
  */
@@ -172,7 +178,7 @@ export function trySettings(
 interface Source {
   /** Null: no file. */
   readonly path: string | null;
-  /** Relative paths are relative to it. */
+  /** The home. */
   readonly folder: string;
   readonly isReadable: boolean;
   /** `[database]` has no problem in the file. */
@@ -184,19 +190,29 @@ interface Source {
   readonly brokenText?: string;
 }
 
+/** Of a file that is there, or was named. */
+interface Place {
+  readonly path: string;
+  readonly folder: string;
+}
+
 const NOTHING: CheckedFile = { config: {}, problems: [], isBroken: () => false };
 
 function readSource(options: LoadOptions): Source {
   const { cwd, file } = options;
-  const path = resolve(cwd, file ?? "config.toml");
+  const path = file === undefined ? join(options.home ?? cwd, "config.toml") : resolve(cwd, file);
+  const folder = options.home ?? dirname(path);
   const shownAs = shownPath(path, cwd);
   const text = readTextFile(path, shownAs);
   if (text === null) {
     if (file !== undefined)
-      return unreadable(path, configProblem({ file: shownAs, message: "there is no such file (--config)" }));
+      return unreadable(
+        { path, folder },
+        configProblem({ file: shownAs, message: "there is no such file (--config)" }),
+      );
     return {
       path: null,
-      folder: cwd,
+      folder,
       isReadable: true,
       isPlaceKnown: true,
       checked: NOTHING,
@@ -204,13 +220,13 @@ function readSource(options: LoadOptions): Source {
       problems: [],
     };
   }
-  if ("problem" in text) return unreadable(path, text.problem);
+  if ("problem" in text) return unreadable({ path, folder }, text.problem);
   const parsed = parseToml(text.value, shownAs, isPublicKeyName);
   if ("problem" in parsed) {
     const problem = conflictProblem(text.value, shownAs) ?? parsed.problem;
-    return { ...unreadable(path, problem), brokenText: text.value };
+    return { ...unreadable({ path, folder }, problem), brokenText: text.value };
   }
-  return checkedSource(path, parsed.value, cwd);
+  return checkedSource({ path, folder }, parsed.value, cwd);
 }
 
 /** @returns null: git has left no conflict in it */
@@ -221,27 +237,26 @@ function conflictProblem(text: string, shownAs: string): ConfigProblem | null {
 }
 
 /** The readable part of a file that is not TOML. @returns null: nothing is readable, or it is TOML */
-function readablePart({ path, brokenText }: Source, cwd: string): Source | null {
+function readablePart({ path, folder, brokenText }: Source, cwd: string): Source | null {
   const readable = brokenText === undefined ? null : parseReadableToml(brokenText);
   if (path === null || readable === null) return null;
-  const source = checkedSource(path, readable.document, cwd);
+  const source = checkedSource({ path, folder }, readable.document, cwd);
   const isCut = readable.cut.some((table) => /^[^#\r\n\u2028\u2029]*\bdatabase\b/m.test(table));
   return { ...source, isPlaceKnown: source.isPlaceKnown && !isCut };
 }
 
-function checkedSource(path: string, document: TomlDocument, cwd: string): Source {
+function checkedSource({ path, folder }: Place, document: TomlDocument, cwd: string): Source {
   const problemAt = problemsIn(document, shownPath(path, cwd));
   const checked = checkFile(document, problemAt);
   // `[databse]` is probably the database's table.
   const isMeant = checked.problems.some(({ suggestion }) => suggestion === "database");
   const isPlaceKnown = !isMeant && !checked.isBroken(["database"]);
-  return { path, folder: dirname(path), isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
+  return { path, folder, isReadable: true, isPlaceKnown, checked, problemAt, problems: [] };
 }
 
-function unreadable(path: string, problem: ConfigProblem): Source {
+function unreadable(place: Place, problem: ConfigProblem): Source {
   return {
-    path,
-    folder: dirname(path),
+    ...place,
     isReadable: false,
     isPlaceKnown: false,
     checked: NOTHING,
@@ -264,6 +279,12 @@ function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);
   return Object.freeze(value);
+}
+
+/** The home of a command. @param option as `--home` has it */
+export function findHome(cwd: string, option: string | undefined, env: Environment = process.env): Home {
+  const hasConfig = (folder: string): boolean => existsSync(join(folder, "config.toml"));
+  return chooseHome({ option, env, cwd, account: homedir(), isClone: IS_CLONE, hasConfig });
 }
 
 /** This process' place among pm2's processes; null: pm2 did not start it. */

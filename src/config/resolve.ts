@@ -36,7 +36,7 @@ type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
 
 /**
  * Completes a checked file: an agent's values over `[defaults]` over the built-in defaults.
- * @param place.folder relative paths are relative to it
+ * @param place.folder the home, to which paths are relative
  * @param mcp the servers of each agent, by its place
  * @param servers those of `[llm.servers]`
  */
@@ -58,6 +58,7 @@ export function resolveConfig(
   );
   return {
     file: place.path,
+    home: place.folder,
     database: { url: references.databaseUrl, dataDir: resolve(place.folder, database.dataDir) },
     llm: {
       ...ofLlm,

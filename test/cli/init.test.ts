@@ -5,6 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { loadConfig } from "../../src/config/load.ts";
 import { setUp } from "../../src/cli/init.ts";
+import { makeHome } from "../../src/cli/init/files.ts";
 import { Cancelled, type Choice, type Questions } from "../../src/cli/init/questions.ts";
 import { useProxies } from "../../src/network/use-proxies.ts";
 import { folderWith } from "../config/folder.ts";
@@ -160,4 +161,50 @@ test("Anthropic is a server of its own, and its key stands in .env alone", async
   );
   assert.match(readFileSync(path.join(cwd, ".env"), "utf8"), /^ANTHROPIC_API_KEY=sk-ant-0123456789$/m);
   assert.doesNotMatch(readFileSync(path.join(cwd, "config.toml"), "utf8"), /sk-ant/);
+});
+
+test("a home is made with every option switched off, and what is there stays as it is", (t) => {
+  const folder = folderWith(t, { ".env": "OTHER=1\n" });
+  const home = path.join(folder, "home");
+  assert.deepEqual(
+    makeHome(home).map((file) => path.basename(file)),
+    ["config.toml", ".env", "agents"],
+  );
+  assert.equal(statSync(path.join(home, ".env")).mode & 0o777, 0o600);
+  assert.deepEqual(
+    loadConfig({ cwd: "/", home, env: {} }).agents.map(({ id }) => id),
+    ["main"],
+  );
+  assert.deepEqual(makeHome(home), []);
+  assert.deepEqual(
+    makeHome(folder).map((file) => path.basename(file)),
+    ["config.toml", "agents"],
+  );
+  assert.equal(readFileSync(path.join(folder, ".env"), "utf8"), "OTHER=1\n");
+  writeFileSync(path.join(folder, "file"), "");
+  assert.throws(() => makeHome(path.join(folder, "file", "home")), /cannot be made/);
+});
+
+test("a set-up makes the home once its answers are confirmed, and names it in the commands that come next", async (t) => {
+  await using model = await startModelServer();
+  model.respond(() => text("pong"));
+  const cwd = folderWith(t, {});
+  const home = path.join(cwd, "home");
+  const site = {
+    cwd,
+    file: undefined,
+    home,
+    newHome: home,
+    command: (words: string) => `weir --home H ${words}`,
+  };
+  await setUp(person("server", model.url, false, [], false), site);
+  assert.equal(existsSync(home), false);
+  const answers = person("server", model.url, false, [], true);
+  await setUp(answers, site);
+  assert.match(
+    readFileSync(path.join(home, ".env"), "utf8"),
+    new RegExp(`^OPENAI_BASE_URL=${model.url}$`, "m"),
+  );
+  assert.ok(existsSync(path.join(home, "config.toml")));
+  assert.match(answers.said.join("\n"), /weir --home H doctor {2}checks/);
 });

@@ -76,7 +76,7 @@ test("what only a start can change is told as that, and everything else in the f
     assert.deepEqual(changesBetween(started, taken).live, [], toml);
     const { atStart } = changesBetween(taken, next);
     assert.ok(atStart.includes(key), `${toml}: ${atStart.join(", ")}`);
-    assert.deepEqual({ ...taken, file: null }, { ...started, file: null }, toml);
+    assert.deepEqual({ ...taken, file: null, home: "" }, { ...started, file: null, home: "" }, toml);
   }
 });
 
@@ -198,7 +198,11 @@ test("each option is taken up or kept as its mark in the schema says, and told a
     const told = key.replace(/^(llm\.servers)\..*/, "$1");
     assert.deepEqual(isStart ? atStart : live, [told], key);
     assert.deepEqual(isStart ? live : atStart, [], key);
-    assert.deepEqual({ ...taken, file: null }, { ...(isStart ? started : next), file: null }, key);
+    assert.deepEqual(
+      { ...taken, file: null, home: "" },
+      { ...(isStart ? started : next), file: null, home: "" },
+      key,
+    );
   }
 });
 

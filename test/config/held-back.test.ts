@@ -34,7 +34,7 @@ test("a file that says nothing is held back where the one before said something"
     assert.match(why(texts(shipped)) ?? "", /^config\.toml says nothing any more/);
   for (const empty of ["", " \n\n"]) assert.match(why(texts(empty)) ?? "", /^config\.toml is empty/);
   assert.match(why(texts(null)) ?? "", /^config\.toml is not there any more/);
-  assert.match(why(texts(null)) ?? "", /`weir reload --force`/);
+  assert.match(why(texts(null)) ?? "", /`npm run -s weir -- reload --force`/);
   for (const nothing of ["", SHIPPED, null])
     for (const other of ["", SHIPPED, null]) assert.equal(why(texts(nothing), texts(other)), null);
 });

@@ -140,6 +140,7 @@ suite("without a file", () => {
     const config = loadConfig({ cwd, env: {} });
     assert.deepEqual(config, {
       file: null,
+      home: cwd,
       database: { url: null, dataDir: join(cwd, "data") },
       agentsDir: join(cwd, "agents"),
       proxies: null,
@@ -175,9 +176,10 @@ suite("without a file", () => {
   });
 
   test("an empty file means the same", (t) => {
-    const { file, database, agentsDir, ...rest } = configFrom(t, "");
+    const { file, home, database, agentsDir, ...rest } = configFrom(t, "");
     const without = loadConfig({ cwd: folderWith(t, {}), env: {} });
-    const { file: none, database: other, agentsDir: besides, ...defaults } = without;
+    const { file: none, home: cwd, database: other, agentsDir: besides, ...defaults } = without;
+    assert.notEqual(home, cwd);
     assert.equal(basename(agentsDir), basename(besides));
     assert.deepEqual(rest, defaults);
     assert.equal(none, null);

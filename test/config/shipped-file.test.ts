@@ -24,14 +24,14 @@ const env = {
 
 function settings(t: TestContext, toml: string): unknown {
   const cwd = folderWith(t, {});
-  const { file, database, agentsDir, agents, ...others } = configFrom(t, toml, env);
+  const { file, home: _home, database, agentsDir, agents, ...others } = configFrom(t, toml, env);
   // The schedule that is shown is an example: nothing is done at a time by default.
   const unscheduled = agents.map((agent) => ({ ...agent, schedules: [] }));
   // So are the model of which something may be said, and the server.
   const models = others.llm.models.filter(({ name }) => name !== "NAME");
   const servers = others.llm.servers.filter(({ name }) => name !== "NAME");
   const rest = { ...others, agents: unscheduled, llm: { ...others.llm, models, servers } };
-  const { file: none, database: own, agentsDir: besides, ...defaults } = loadConfig({ cwd, env });
+  const { file: none, home: _own, database: own, agentsDir: besides, ...defaults } = loadConfig({ cwd, env });
   assert.ok(file !== null && none === null);
   assert.equal(database.dataDir.slice(file.length - "config.toml".length), "data");
   assert.equal(agentsDir, join(dirname(file), "agents"));

@@ -381,7 +381,7 @@ test("where no daemon runs, a second chat attaches to the Weir of the first, and
   assert.match(
     second.stderr,
     new RegExp(
-      `^The chat whose Weir this is leaves, .*\nThe \`weir chat\` \\(process ${first.pid}\\) whose Weir this was has left, .*: \`weir chat\` goes on\\.$`,
+      `^The chat whose Weir this is leaves, .*\nThe chat \\(process ${first.pid}\\) whose Weir this was has left, .*: \`npm run -s weir -- chat\` goes on\\.$`,
     ),
   );
   const rows = await home.log("helper");
@@ -475,7 +475,7 @@ test("how the connection to a platform stands is told at the start, when it chan
   await using home = await openHome({ modelUrl: model.url, config, seed });
   const daemon = home.startWith({ DISCORD_TOKEN: "a-wrong-token" }, "start");
   await daemon.line("Weir is ready");
-  assert.match(await daemon.line("Discord"), /^Discord cannot be connected: .*weir doctor\.$/);
+  assert.match(await daemon.line("Discord"), /^Discord cannot be connected: .*weir -- doctor`\.$/);
   assert.doesNotMatch(daemon.out.join("\n") + daemon.stderr, /a-wrong-token/);
   await using person = await attachPerson(home, "main");
   await person.shows("Discord");

@@ -61,7 +61,7 @@ test("while config.toml is broken, what looks and the chat that attaches work, a
   await save('[log]\nlevle = "debug"\n[daemon]\ndrain = 7\n');
   assert.match(
     (await home.run("channels")).stderr,
-    /^The configuration has 2 problems, .*: config\.toml:2:1 {2}log\.levle: unknown key; weir config check shows them all$/,
+    /^The configuration has 2 problems, .*: config\.toml:2:1 {2}log\.levle: unknown key; `npm run -s weir -- config check` shows them all$/,
   );
   for (const args of [["start"], ["migrate"], ["tune", "main"], ["config", "check"], ["compact", "main"]]) {
     const { code, out, stderr } = await home.run(...args);
@@ -100,7 +100,7 @@ test("weir context looks also where templates or a window are what is wrong", as
 /** Every command, by what it does while the configuration is broken. */
 const COMMANDS = {
   looks:
-    "status cluster channels logs usage context log compactions memories pair backup tools doctor invite models",
+    "status cluster channels logs usage context log compactions memories pair backup tools doctor audit upgrade invite models",
   // Each acts by the configuration, or by what it is to become.
   acts: "init start chat replay reload compact tune forget-user migrate restore config",
   reads_none: "completion demo loopback",

@@ -145,7 +145,7 @@ test("a loopback platform whose port is taken says so, and one that runs ends wi
 
 test("what only looks makes nothing where there is no database, and says what to do", async () => {
   await using bare = await openHome({ modelUrl });
-  const none = `There is no database in ${bare.dataDir} yet: the first \`weir start\` makes it.`;
+  const none = `There is no database in ${bare.dataDir} yet: the first \`npm start\` makes it.`;
   for (const command of ["context", "log", "compactions", "compact", "tune"]) {
     const { code, out, stderr } = await bare.run(command, "main");
     assert.deepEqual([code, out, stderr.trim()], [1, [], none], command);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -10,25 +9,16 @@ import { environment, openHome } from "../support/e2e.ts";
 import { text } from "../support/model-behaviours.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { TestProcess } from "../support/process.ts";
+import { skipUnlessSetUp } from "../support/set-up.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const PARTS = ["package.json", "package-lock.json", "scripts", "src", "migrations", "prompts"];
 const outputLine = z.object({ type: z.string() });
 const run = promisify(execFile);
 
-/** `scripts/setup.mjs` made node_modules as the lockfile has it: then it finds nothing to install in a copy. */
-async function isSetUp(): Promise<boolean> {
-  const stamp = await readFile(path.join(ROOT, "node_modules", ".weir-setup"), "utf8").catch(() => "");
-  const lock = await readFile(path.join(ROOT, "package-lock.json"));
-  const wanted = createHash("sha256").update(lock).update(`\n${process.platform} ${process.arch}`);
-  return stamp.trim() === `${wanted.digest("hex")} full`;
-}
-
-const skip = (await isSetUp()) ? false : "node_modules was not made by `npm test` or `npm start`";
-
 test(
   "npm start and npm run work from a folder with a space in its name, with a clean output",
-  { skip },
+  { skip: skipUnlessSetUp },
   async () => {
     await using model = await startModelServer();
     await using home = await openHome({ modelUrl: model.url });

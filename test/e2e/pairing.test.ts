@@ -25,7 +25,8 @@ test("weir pair beside a daemon and without one", async () => {
   discord.world.say(sam, dm, "hello");
   await until("a code", () => discord.answers(dm).length === 1);
   const listed = (await home.run("pair")).out.join("\n");
-  const [, code = ""] = /sam \(discord:\d+\): weir pair ([A-Z\d]{8}) lets them in/.exec(listed) ?? [];
+  const [, code = ""] =
+    /sam \(discord:\d+\): npm run -s weir -- pair ([A-Z\d]{8}) lets them in/.exec(listed) ?? [];
   const wrong = await home.run("pair", "WRONGONE");
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr, /Nobody waits with this code/);

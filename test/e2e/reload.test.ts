@@ -131,7 +131,7 @@ test("a broken save changes nothing, says where it is broken, and is over when i
   await world.assertAnsweredOnce();
 });
 
-test("while git has put the shipped file in place of one's own, that stays in force, and `weir reload --force` takes what is there", async () => {
+test("while git has put the shipped file in place of one's own, that stays in force, and `npm run -s weir -- reload --force` takes what is there", async () => {
   await using scene = await openScene();
   const { home, world, daemon } = scene;
   const git = (...args: string[]): string =>
@@ -152,7 +152,7 @@ test("while git has put the shipped file in place of one's own, that stays in fo
   assert.match(await daemon.errorLine("configuration_held_back"), /config\.toml says nothing any more/);
   const held = await home.run("reload");
   assert.equal(held.code, 1);
-  assert.match(held.stderr, /config\.toml says nothing any more.*`weir reload --force`/s);
+  assert.match(held.stderr, /config\.toml says nothing any more.*`npm run -s weir -- reload --force`/s);
   assert.match(
     (await home.run("status")).out.join("\n"),
     /held back since .*: config\.toml says nothing any more/,

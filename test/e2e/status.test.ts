@@ -116,12 +116,12 @@ test("in a folder where Weir has never run, status, channels and usage say so an
     const { code, out, stderr } = await home.run(command);
     assert.deepEqual([code, out], [1, []], command);
     assert.match(stderr, /^There is no database in .* yet/);
-    assert.doesNotMatch(stderr, /right folder/);
+    assert.doesNotMatch(stderr, /right home/);
   }
   await rm(path.join(home.folder, "config.toml"));
   assert.match(
     (await home.run("status")).stderr,
-    /Is this the right folder\? There is no config\.toml in it either\./,
+    /Is \S.* the right home\? There is no config\.toml in it either\./,
   );
   assert.deepEqual(await readdir(home.folder), []);
 });

@@ -24,6 +24,7 @@ if (process.argv[2] === "loopback") {
     multi: false,
     commands: [],
     noColour: true,
+    exportsTo: ".",
   };
   const jsonl = process.argv[2] === "jsonl";
   await using platform = createProcessTerminal({ ...session, jsonl, turns: new ManualTurns() });

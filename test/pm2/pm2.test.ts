@@ -71,7 +71,8 @@ async function openManaged(t: TestContext, config: string): Promise<Managed | nu
   await using stack = new AsyncDisposableStack();
   const home = stack.use(await openHome({ modelUrl: "http://127.0.0.1:9/v1", config, seed }));
   const { folder } = home;
-  for (const name of ["src", "node_modules"]) await symlink(path.join(ROOT, name), path.join(folder, name));
+  for (const name of ["src", "scripts", "node_modules"])
+    await symlink(path.join(ROOT, name), path.join(folder, name));
   for (const name of ["package.json", "ecosystem.config.cjs"])
     await cp(path.join(ROOT, name), path.join(folder, name));
   const env = environment({

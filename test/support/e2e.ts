@@ -15,6 +15,7 @@ const MAIN = path.join(ROOT, "src", "main.ts");
 
 /** Variables by which a developer's environment would affect a test. */
 const FOREIGN = new Set([
+  "WEIR_HOME",
   "DATABASE_URL",
   "OPENAI_API_KEY",
   "OPENAI_BASE_URL",

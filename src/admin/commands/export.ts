@@ -8,6 +8,7 @@ import { counted, truncateMiddle } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { exportPage, type PageMessage, type PagePicture } from "../reports/export-page.ts";
 import { type AskedCommand, channelTitle, type Command, type CommandParts, timeOf } from "./command.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** Longest export, in UTF-16 units: of a terminal it becomes a file; elsewhere it comes as messages. */
 const MAX_LENGTH = { file: 1_000_000, messages: 8000 };
@@ -47,7 +48,7 @@ async function exportChannel(
   const { said, isCut } = await readSaid(store, channel, time);
   if (said.length === 0 && !isCut) return "Nothing was said here yet.";
   const extent = isCut
-    ? `the newest ${counted(said.length, "message")} of about ${formatNumber(channel.lastSeq)} entries; "weir log" on the command line has all`
+    ? `the newest ${counted(said.length, "message")} of about ${formatNumber(channel.lastSeq)} entries; \`${weirCommand("log")}\` on the command line has all`
     : counted(said.length, "message");
   const title = displayableLine(channelTitle(channel));
   const about = `Exported ${time.full(now())}: ${extent}.`;

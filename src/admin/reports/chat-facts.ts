@@ -3,15 +3,18 @@ import { platformTitle } from "../../platforms/platforms.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /**
  * Facts about Weir for the person at a terminal, one a line. Pure.
+ * @param home the operator's folder; default: not shown
  * @param runs where Weir runs: in the process of the terminal, in a daemon, or in that of another chat, with which it ends
  */
 export function describeForChat(
   { version, pid, startedAt, server, platforms, log }: DaemonStatus,
   time: TimeFormat,
   runs: "here" | "daemon" | "chat" = "daemon",
+  home?: string,
 ): string[] {
   const at = (date: Date): string => time.minute(date);
   const end = runs === "chat" ? "; it ends with that chat" : "";
@@ -20,6 +23,7 @@ export function describeForChat(
     ...platforms.flatMap(({ name, connection }): (readonly [string, string])[] =>
       connection === null ? [] : [[platformTitle(name), describeConnection(connection, at)]],
     ),
+    ...(home === undefined ? [] : [["home", home] as const]),
     ...(log === undefined ? [] : [["log", log] as const]),
     ...(runs === "here"
       ? []
@@ -44,7 +48,7 @@ export function describePlatform(
       return `${name} was cut off, and is being connected again.`;
     case "waiting": {
       const todo = isOperators
-        ? "It is tried again, and you have to mend it: weir doctor."
+        ? `It is tried again, and you have to mend it: \`${weirCommand("doctor")}\`.`
         : "It is tried again.";
       return displayableLine(`${name} cannot be connected: ${whyNot({ why })}. ${todo}`);
     }

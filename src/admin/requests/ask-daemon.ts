@@ -4,6 +4,7 @@ import { OperatorError } from "../../core/errors.ts";
 import type { RequestStore } from "../../store/commands/requests.ts";
 import { isPresent } from "../../store/channels/members.ts";
 import type { Store } from "../../store/store.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** How long is waited for a daemon. */
 export interface RequestTimes {
@@ -30,7 +31,7 @@ export async function ask<Answer>(
   shutdown: AbortSignal,
   times: RequestTimes,
   parse: (value: unknown) => Answer | undefined,
-  whereToLook = "weir context and weir compactions show what comes of it",
+  whereToLook = `\`${weirCommand("context")}\` and \`${weirCommand("compactions")}\` show what comes of it`,
 ): Promise<Answer | null> {
   const startedAt = performance.now();
   for (;;) {
@@ -68,7 +69,14 @@ export async function askDaemon<Answer>(
 ): Promise<Answer | null> {
   const id = await requests.addForDaemon(kind, { name, host: name === null ? hostname() : null });
   try {
-    return await ask(requests, id, shutdown, { ...TIMES, answerMs }, parse, "weir logs shows what it does");
+    return await ask(
+      requests,
+      id,
+      shutdown,
+      { ...TIMES, answerMs },
+      parse,
+      `\`${weirCommand("logs")}\` shows what it does`,
+    );
   } finally {
     await requests.remove(id);
   }
@@ -92,6 +100,6 @@ export async function assertNoCluster({ members }: Pick<Store, "members">, what:
   if (!(await members.all()).some(isPresent)) return;
   throw new OperatorError(
     `No daemon of the cluster has taken this (${what}): the channel is moving from one to another, or its home is cut off. ` +
-      "Nothing was done. Run this again in a moment; weir cluster shows who is there.",
+      `Nothing was done. Run this again in a moment; \`${weirCommand("cluster")}\` shows who is there.`,
   );
 }

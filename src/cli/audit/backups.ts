@@ -1,4 +1,5 @@
 import type { AuditFinding } from "./finding.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** Whether there is a recent backup. Pure. */
 
@@ -16,7 +17,8 @@ export interface FoundBackup {
 export function auditBackups(found: readonly FoundBackup[], folder: string, now: Date): AuditFinding[] {
   const newest = found.toSorted((a, b) => b.at.getTime() - a.at.getTime())[0];
   const what = "backup";
-  const fix = `weir backup ${folder === "." ? "" : `${folder}/`}weir-${now.toISOString().slice(0, 10)}.backup --verify; --backups names the folder where you keep them`;
+  const file = `${folder === "." ? "" : `${folder}/`}weir-${now.toISOString().slice(0, 10)}.backup`;
+  const fix = `\`${weirCommand(`backup ${file} --verify`)}\`; --backups names the folder where you keep them`;
   if (newest === undefined)
     return [{ severity: "warn", what, where: null, detail: `there is none in ${folder}`, fix }];
   const days = Math.floor((now.getTime() - newest.at.getTime()) / DAY_MS);

@@ -69,6 +69,7 @@ export class Terminals {
         commands: commandTable(COMMANDS),
         noColour: isColourUnwanted(),
         turns,
+        exportsTo: config.home,
         about: () => this.#about(),
         history: chooseMode(own.jsonl) === "interactive" ? openTypedHistory(config) : undefined,
       });
@@ -88,9 +89,9 @@ export class Terminals {
   /** Connects the terminals to their daemon. To be called before the daemon opens. */
   watch(daemon: Daemon): void {
     const { current } = daemon;
-    const { explain, isDaemon } = this.#options;
+    const { explain, isDaemon, config } = this.#options;
     const facts = (runs: "here" | "daemon" | "chat"): string[] =>
-      describeForChat(daemon.status(), firstTimeFormat(current.setup.config), runs);
+      describeForChat(daemon.status(), firstTimeFormat(current.setup.config), runs, config.home);
     this.#about = () => facts("here");
     const nameOf = (agent: string): string =>
       current.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;

@@ -119,7 +119,7 @@ function valueName({ flags }: Option): string {
 }
 
 function isFile(name: string): boolean {
-  return name === "file";
+  return name === "file" || name === "folder";
 }
 
 function describe(word: string, description: string): Candidate {

@@ -5,6 +5,7 @@ import { errorCode, errorMessage, type Finding } from "../../core/errors.ts";
 import { findForeign } from "../../store/database/data-folder.ts";
 import { shownProxy } from "../../network/proxies.ts";
 import { formatNumber } from "../../text/format.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** Checks the machine for obstacles to a daemon, for `weir doctor`. It only reads. */
 
@@ -20,7 +21,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /not a valid data directory|could not (?:open|read|locate|find) .{0,200}(?:file|directory|checkpoint)|invalid checkpoint|checksum|PANIC|corrupt/i,
-    "the files of the database are damaged or missing: put the data folder back from a copy, or set data_dir to a new place and run weir restore with your last backup; keep this folder until that works",
+    `the files of the database are damaged or missing: put the data folder back from a copy, or set data_dir to a new place and run \`${weirCommand("restore")}\` with your last backup; keep this folder until that works`,
   ],
   [/ulimit/, "raise the limit of open files (ulimit -n), and try again"],
   [

@@ -10,6 +10,7 @@ import { openDatabase } from "../../store/database/open.ts";
 import { createStore } from "../../store/store.ts";
 import { type Io } from "../shared/io.ts";
 import { openLog } from "../shared/open.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** Where each kind of name stands in config.toml. */
 const KEYS = { workspace: "workspaces", channel: "channels", role: "allow_roles or owner_roles" } as const;
@@ -42,7 +43,7 @@ export function warnOfNames(config: Config): string {
   return openNames(config)
     .map(({ platform, names }) => {
       const all = names.map(({ kind, name }) => `"${name}" in ${KEYS[kind]}`).join(", ");
-      return `names on ${platform}: ${all}. They hold in the servers that the bot was in when Weir first started with them (weir doctor shows which): ${USE_IDS}.`;
+      return `names on ${platform}: ${all}. They hold in the servers that the bot was in when Weir first started with them (\`${weirCommand("doctor")}\` shows which): ${USE_IDS}.`;
     })
     .join("\n");
 }
@@ -82,7 +83,7 @@ export function findingOf(
   const todo = USE_IDS;
   const namesakes = kind === "workspace" ? servers.filter((one) => plainName(one.name) === name) : servers;
   if (row === undefined && servers.length === 0) {
-    const invited = `invite the bot (weir invite ${platform}), and then start Weir again: that settles it`;
+    const invited = `invite the bot (\`${weirCommand(`invite ${platform}`)}\`), and then start Weir again: that settles it`;
     return { what, state: "unsure", detail: "nothing yet; the bot is in no server", todo: invited };
   }
   if (row === undefined)

@@ -1,17 +1,41 @@
-import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { loadConfig } from "../../config/load.ts";
+import { type LoadOptions, loadConfig } from "../../config/load.ts";
 import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
+import { ROOT } from "../../files/installation.ts";
 import { LONG, readBytes, readText } from "../../files/read-file.ts";
 import { replaceFile } from "../../files/write-file.ts";
 import { withKey, withVariables } from "./edit-text.ts";
 
 /** Where is set up. */
-export interface Folder {
-  readonly cwd: string;
+export interface Folder extends Pick<LoadOptions, "cwd" | "home"> {
   /** As `--config` has it. */
   readonly file: string | undefined;
+}
+
+/**
+ * Makes a home: `config.toml` with every option commented out, `.env`, which only its owner may read, and `agents/`. What is
+ * there stays as it is.
+ * @param home absolute
+ * @returns the paths that are new
+ * @throws OperatorError if one cannot be made
+ */
+export function makeHome(home: string): string[] {
+  const parts = [
+    { target: path.join(home, "config.toml"), from: "config.toml", mode: 0o644 },
+    { target: path.join(home, ".env"), from: ".env.example", mode: 0o600 },
+  ].filter(({ target }) => !existsSync(target));
+  const agents = path.join(home, "agents");
+  const made = existsSync(agents) ? [] : [agents];
+  try {
+    mkdirSync(agents, { recursive: true });
+    for (const { target, from, mode } of parts)
+      replaceFile(target, readText(path.join(ROOT, from), LONG), { mode });
+  } catch (error) {
+    throw new OperatorError(`The home ${home} cannot be made: ${errorMessage(error)}.`, { cause: error });
+  }
+  return [...parts.map(({ target }) => target), ...made];
 }
 
 /** A key of `config.toml`. */
@@ -33,12 +57,9 @@ export interface Settings {
  * @returns the files that were written
  * @throws OperatorError if a file cannot be written, or the new configuration cannot be read: then both are as they were
  */
-export function writeSettings(
-  { cwd, file = "config.toml" }: Folder,
-  { variables, keys }: Settings,
-): string[] {
-  const config = path.resolve(cwd, file);
-  const env = path.join(path.dirname(config), ".env");
+export function writeSettings({ cwd, file, home }: Folder, { variables, keys }: Settings): string[] {
+  const config = file === undefined ? path.join(home ?? cwd, "config.toml") : path.resolve(cwd, file);
+  const env = path.join(home ?? path.dirname(config), ".env");
   const envText = withVariables(textOf(env), variables);
   const configText = keys.reduce(
     (text, { table, key, value }) => withKey(text, table, key, value),
@@ -54,7 +75,7 @@ export function writeSettings(
   }));
   try {
     for (const { target, text, mode } of changed) replace(target, text, mode);
-    loadConfig({ cwd, file: existsSync(config) ? file : undefined });
+    loadConfig({ cwd, file: existsSync(config) ? file : undefined, home });
   } catch (error) {
     for (const { target, was } of before) {
       if (was === null) rmSync(target, { force: true });

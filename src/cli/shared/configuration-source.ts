@@ -1,4 +1,4 @@
-import { dirname, join, relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
 import { readGitState } from "../../config/git-work.ts";
@@ -7,6 +7,7 @@ import { readTextFile } from "../../config/text-file.ts";
 import { promptSources, templatePaths } from "../../prompts/load.ts";
 import type { ConfigurationSource } from "../../daemon/reloader.ts";
 import type { CommonOptions, Io } from "./io.ts";
+import { placeOf } from "./place.ts";
 import { readConfig } from "./open.ts";
 
 export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | "onConfigured"> {
@@ -21,10 +22,11 @@ export function configurationSource(
   options: CommonOptions,
   { config: started, log, ...parts }: SourceOptions,
 ): ConfigurationSource {
-  const file = resolve(io.cwd, options.config ?? "config.toml");
+  const { cwd, home = cwd, file: named } = placeOf(io, options);
+  const file = named === undefined ? join(home, "config.toml") : resolve(cwd, named);
   const filesOf = (config: Config): string[] => [
     file,
-    join(config.file === null ? io.cwd : dirname(file), ".env"),
+    join(config.home, ".env"),
     ...templatePaths(promptSources(config)),
   ];
   const look = (config: Config): ConfigurationTexts => {

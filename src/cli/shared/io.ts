@@ -23,6 +23,8 @@ export const SEEN_ENOUGH = new Error("Nobody reads the output any more.");
 /** Options that every command takes. */
 export interface CommonOptions {
   readonly config?: string;
+  /** Also where it stands before the command. */
+  readonly home?: string;
 }
 
 export async function aborted(signal: AbortSignal): Promise<void> {

@@ -19,9 +19,10 @@ import { createLog, type LogTargets } from "../../telemetry/log.ts";
 import type { LogFileOptions } from "../../telemetry/log-file.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
+import { placeOf } from "./place.ts";
 
 export function readConfig(io: Io, options: CommonOptions): Config {
-  const config = loadConfig({ cwd: io.cwd, file: options.config });
+  const config = loadConfig(placeOf(io, options));
   useProxies(config.proxies);
   return config;
 }
@@ -97,13 +98,13 @@ export async function findChannel(store: Store, name: string): Promise<ChannelRo
  * For a command about all channels: a folder that is not Weir's has no channels.
  * @throws OperatorError if there is no database
  */
-export async function assertHasRun({ database, file }: Config): Promise<void> {
+export async function assertHasRun({ database, file, home }: Config): Promise<void> {
   try {
     await assertExists(database);
   } catch (error) {
     if (!(error instanceof NotMigratedError) || file !== null) throw error;
     throw new OperatorError(
-      `${errorMessage(error)} Is this the right folder? There is no config.toml in it either.`,
+      `${errorMessage(error)} Is ${home} the right home? There is no config.toml in it either.`,
     );
   }
 }

@@ -8,6 +8,7 @@ import { gatewayPayload } from "./inbound/payload.ts";
 import { MISSING_INTENT, WRONG_TOKEN } from "./rest/api-errors.ts";
 import type { DiscordConfig } from "./row.ts";
 import { DISCORD_TIMING } from "./timing.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** Permissions that Weir needs in a server. */
 const PERMISSIONS =
@@ -116,7 +117,7 @@ async function lookAtGuilds(api: DiscordApi): Promise<Finding> {
       what,
       state: "wrong",
       detail: "the bot is in none",
-      todo: "open the link of: weir invite discord",
+      todo: `open the link of: \`${weirCommand("invite discord")}\``,
       isForInvite: true,
     };
   } catch (error) {

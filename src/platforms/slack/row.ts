@@ -1,6 +1,7 @@
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import { hostAndPort } from "../../text/host-and-port.ts";
 import type { OptionKit, PlatformRow } from "../row.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 export interface SlackConfig extends ChatPlatformConfig {
   /** Never print it. */
@@ -68,8 +69,7 @@ export const slack = {
     };
   },
   questions: {
-    before:
-      "Slack: `weir invite slack` prints a link that makes the app; it needs no token yet. Install the app, then go on here.",
+    before: `Slack: \`${weirCommand("invite slack")}\` prints a link that makes the app; it needs no token yet. Install the app, then go on here.`,
     secrets: [
       { option: "bot_token", question: "The bot token, xoxb-… (OAuth & Permissions)" },
       {

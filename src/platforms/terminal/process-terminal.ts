@@ -18,6 +18,7 @@ export interface ProcessTerminalOptions {
   readonly turns: TurnFeed;
   /** See `TerminalOptions`. */
   readonly about?: () => readonly string[];
+  readonly exportsTo: string;
   readonly isAttached?: boolean;
   /** Default: no history is kept. */
   readonly history?: InputHistory | undefined;
@@ -25,7 +26,7 @@ export interface ProcessTerminalOptions {
 
 /** The terminal platform over the process's own standard streams. */
 export function createProcessTerminal(options: ProcessTerminalOptions): TerminalPlatform {
-  const { channel, agent, multi, commands, turns, history, isAttached = false } = options;
+  const { channel, agent, multi, commands, turns, history, exportsTo, isAttached = false } = options;
   const mode = chooseMode(options.jsonl);
   return new TerminalPlatform({
     mode,
@@ -35,6 +36,7 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
     commands,
     turns,
     isAttached,
+    exportsTo,
     ...(options.about !== undefined && { about: options.about }),
     history,
     input: process.stdin,

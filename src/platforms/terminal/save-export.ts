@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import process from "node:process";
 import { errorCode } from "../../core/errors.ts";
 
 const PAGE_HEAD = "<!doctype html>";
@@ -11,18 +10,23 @@ export function isExport(text: string): boolean {
 }
 
 /**
- * Writes an exported conversation into a new file of the current folder that only its owner may read.
- * @param name of the file; if empty, it is made of the channel's name and the day
+ * Writes an exported conversation into a new file that only its owner may read.
+ * @param name of the file, relative to the current folder; if empty, the file is in `folder`, named by the channel and the day
  * @returns the message for the person; never rejects
  */
 export async function saveExport(
   text: string,
-  { name, channel, now }: { readonly name: string; readonly channel: string; readonly now: Date },
+  {
+    name,
+    folder,
+    channel,
+    now,
+  }: { readonly name: string; readonly folder: string; readonly channel: string; readonly now: Date },
 ): Promise<string> {
   const plain = channel.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
   const kind = text.startsWith(PAGE_HEAD) ? "html" : "md";
-  const file = name === "" ? `weir-${plain}-${now.toISOString().slice(0, 10)}.${kind}` : name;
-  const path = resolve(process.cwd(), file);
+  const made = `weir-${plain}-${now.toISOString().slice(0, 10)}.${kind}`;
+  const path = name === "" ? resolve(folder, made) : resolve(name);
   try {
     await writeFile(path, `${text}\n`, { flag: "wx", mode: 0o600 });
     return `Written to ${path}.`;

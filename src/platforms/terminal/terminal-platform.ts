@@ -55,6 +55,8 @@ export interface TerminalOptions {
   readonly onInterrupt: () => void;
   /** Facts for the person at the terminal, one a line, at the start of an `interactive` session. Default: no facts. */
   readonly about?: () => readonly string[];
+  /** Folder of exports without a name. Default: the current folder. */
+  readonly exportsTo?: string;
   readonly now?: () => Date;
   /** Makes message ids: unique over restarts. */
   readonly newId?: () => string;
@@ -88,6 +90,7 @@ export class TerminalPlatform implements Platform {
       pending: this.#pending,
       about: options.about ?? (() => []),
       isAttached: options.isAttached ?? false,
+      exportsTo: options.exportsTo ?? ".",
       now: options.now ?? (() => new Date()),
       newId: this.#newId,
     };

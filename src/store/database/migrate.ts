@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { OperatorError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
 import type { Queryable } from "./queryable.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 /** The repository's own `migrations/`: what comes after the baseline, forward only. */
 const FORWARD = path.join(import.meta.dirname, "..", "..", "..", "migrations");
@@ -79,6 +80,18 @@ export async function readSchemaState(database: Queryable): Promise<SchemaState>
   return { current: row?.there === true ? await readVersion(database) : 0, known: await readKnownVersion() };
 }
 
+/**
+ * Looks, and changes nothing.
+ * @returns the names of what {@link migrate} would apply
+ * @throws OperatorError as it does
+ */
+export async function listPending(database: Queryable): Promise<string[]> {
+  const { current, known } = await readSchemaState(database);
+  assertNotNewer(current, known);
+  assertNotOlder(current);
+  return (await listMissing(current)).map(({ name }) => name);
+}
+
 export async function readKnownVersion(): Promise<number> {
   return BASELINE_VERSION + (await listFiles(FORWARD)).length;
 }
@@ -91,7 +104,7 @@ export function assertMigrated({ current, known }: SchemaState): void {
   assertNotNewer(current, known);
   if (current === known) return;
   const where = current === 0 ? "holds nothing of Weir's yet" : `is at ${current}, this Weir knows ${known}`;
-  throw new NotMigratedError(`The database ${where}: run \`weir migrate\`, or start it.`);
+  throw new NotMigratedError(`The database ${where}: run \`${weirCommand("migrate")}\`, or start it.`);
 }
 
 function assertNotNewer(current: number, known: number): void {

@@ -15,9 +15,10 @@ import {
   startEmbeddedPostgres,
 } from "./embedded/embedded-postgres.ts";
 import { assertFit } from "./look-at-server.ts";
-import { assertMigrated, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
+import { assertMigrated, listPending, migrate, NotMigratedError, readSchemaState } from "./migrate.ts";
 import { DAEMON_SESSIONS, Database, type DatabaseOptions } from "./database.ts";
 import type { Connection, Queryable } from "./queryable.ts";
+import { weirCommand } from "../../files/installation.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly database: Database;
@@ -130,6 +131,18 @@ export async function migrateDatabase(
 }
 
 /**
+ * `weir upgrade --check`: the migrations that a start of this version would apply. Changes nothing.
+ * @throws NotMigratedError if there is no database yet; OperatorError if this version cannot use it
+ */
+export async function pendingMigrations(config: DatabaseConfig, log: Logger): Promise<readonly string[]> {
+  await using stack = new AsyncDisposableStack();
+  const { connection } = await join(config, log, stack);
+  const database = stack.use(new Database(connection, log, SESSIONS.reader));
+  await assertUsable(config, database, false);
+  return await listPending(database);
+}
+
+/**
  * Opens the target database of a restore, and makes an empty embedded server if there is no server.
  * @throws OperatorError if a Weir has the data folder
  */
@@ -146,7 +159,7 @@ export async function openForRestore(
 }
 
 const BESIDE =
-  "Stop it and run this again, or start this version, which migrates by itself. `weir migrate --force` migrates beside it: " +
+  `Stop it and run this again, or start this version, which migrates by itself. \`${weirCommand("migrate --force")}\` migrates beside it: ` +
   "that is safe from one version to the next.";
 
 /** @returns words for the daemons on that database; null: there are none */
@@ -202,7 +215,9 @@ export async function assertExists({ url, dataDir }: DatabaseConfig): Promise<vo
   } catch (error) {
     // Later use of an unreadable folder reports the error.
     if (!isMissingFile(error)) return;
-    throw new NotMigratedError(`There is no database in ${dataDir} yet: the first \`weir start\` makes it.`);
+    throw new NotMigratedError(
+      `There is no database in ${dataDir} yet: the first \`${weirCommand("start")}\` makes it.`,
+    );
   }
 }
 

@@ -109,5 +109,8 @@ test("a version without security fixes and an old backup are findings", () => {
   const days = (age: number) => ({ file: `${age}.backup`, at: new Date(now.getTime() - age * 86_400_000) });
   assert.deepEqual(auditBackups([days(30), days(6)], ".", now), []);
   assert.equal(auditBackups([days(30), days(7)], ".", now)[0]?.where, "7.backup");
-  assert.match(auditBackups([], "kept", now)[0]?.fix ?? "", /^weir backup kept\/weir-2026-11-20\.backup/);
+  assert.match(
+    auditBackups([], "kept", now)[0]?.fix ?? "",
+    /^`npm run -s weir -- backup kept\/weir-2026-11-20\.backup/,
+  );
 });

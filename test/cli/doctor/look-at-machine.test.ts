@@ -21,7 +21,7 @@ test("each failure of the database has a hint of its own", () => {
   ];
   assert.equal(new Set(hints).size, hints.length);
   assert.match(hints[0] ?? "", /make room/);
-  assert.match(hints[1] ?? "", /weir restore/);
+  assert.match(hints[1] ?? "", /weir -- restore/);
   assert.match(hints[2] ?? "", /max_connections/);
   for (const one of [
     'could not open file "global/pg_control"',

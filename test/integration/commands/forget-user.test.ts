@@ -119,7 +119,7 @@ test("weir forget-user shows what would go, and takes it with --yes through the 
         shown,
         /With them would go 1 memory that nobody else bears, 0 pictures, .*from what is left: 1\.\n/,
       );
-      assert.match(shown, /To do it: weir forget-user test:u-ann --yes\n$/);
+      assert.match(shown, /To do it: `npm run -s weir -- forget-user test:u-ann --yes`\n$/);
     }
     assert.match(
       await run(world, "forget-user", "Ann"),

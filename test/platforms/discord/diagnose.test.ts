@@ -24,7 +24,7 @@ test("a wrong token, a missing intent, and no server: each with what to do", asy
   const todo = findings.flatMap((finding) => (finding.state === "wrong" ? [finding.todo] : []));
   assert.equal(todo.length, 2);
   assert.match(todo[0] ?? "", /Message Content Intent/);
-  assert.match(todo[1] ?? "", /weir invite discord/);
+  assert.match(todo[1] ?? "", /weir -- invite discord/);
 });
 
 test("a Discord that can't be reached is wrong, and it is said where to look", async () => {

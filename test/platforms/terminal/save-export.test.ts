@@ -9,7 +9,7 @@ test("an export becomes a new file, for its owner alone, and never replaces one"
   const folder = mkdtempSync(join(tmpdir(), "weir-export-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const name = join(folder, "river.md");
-  const how = { name, channel: "main", now: new Date("2026-05-01T12:00:00Z") };
+  const how = { name, folder, channel: "main", now: new Date("2026-05-01T12:00:00Z") };
   assert.equal(await saveExport("# River", how), `Written to ${name}.`);
   assert.equal(readFileSync(name, "utf8"), "# River\n");
   assert.equal(statSync(name).mode & 0o777, 0o600);

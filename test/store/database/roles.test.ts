@@ -49,7 +49,7 @@ describe("whoever only looks", () => {
         assert.ok(error instanceof NotMigratedError);
         assert.equal(
           error.message,
-          `The database is at 12, this Weir knows ${known}: run \`weir migrate\`, or start it.`,
+          `The database is at 12, this Weir knows ${known}: run \`npm run -s weir -- migrate\`, or start it.`,
         );
         return true;
       });
@@ -68,7 +68,7 @@ describe("whoever only looks", () => {
       const itsConfig = { ...config, url: connectionUrl(empty.connection) };
       await assert.rejects(
         openDatabase(itsConfig, SILENT, role),
-        /holds nothing of Weir's yet: run `weir migrate`/,
+        /holds nothing of Weir's yet: run `npm run -s weir -- migrate`/,
       );
       const tables = await database.query("", "select from pg_tables where schemaname = 'public'");
       assert.deepEqual(tables, []);
@@ -89,7 +89,7 @@ describe("where there is no database, whoever only looks", () => {
       await mkdir(empty);
       for (const dataDir of [none, empty]) {
         const itsConfig = { url: null, dataDir };
-        const message = `There is no database in ${dataDir} yet: the first \`weir start\` makes it.`;
+        const message = `There is no database in ${dataDir} yet: the first \`npm start\` makes it.`;
         for (const role of ["reader", "asker"] as const) {
           await assert.rejects(openDatabase(itsConfig, SILENT, role), { name: "NotMigratedError", message });
         }

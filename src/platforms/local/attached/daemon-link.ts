@@ -23,6 +23,7 @@ import {
   type ShownText,
   type Welcome,
 } from "./wire.ts";
+import { weirCommand } from "../../../files/installation.ts";
 
 /** A daemon answers a hello without waiting for anything. */
 const WELCOME_MS = 10_000;
@@ -47,7 +48,7 @@ class RefusedError extends WeirError {
 export class HostLeftError extends OperatorError {
   constructor(pid: number) {
     super(
-      `The \`weir chat\` (process ${pid}) whose Weir this was has left, and Weir has ended with it. What was said is in the log: \`weir chat\` goes on.`,
+      `The chat (process ${pid}) whose Weir this was has left, and Weir has ended with it. What was said is in the log: \`${weirCommand("chat")}\` goes on.`,
     );
   }
 }
@@ -193,7 +194,7 @@ export class DaemonLink implements PlatformInbox {
     }
     if (this.#leaving.signal.aborted) return;
     throw new OperatorError(
-      `Weir did not come back within ${Math.round(this.#options.patienceMs / 1000)} seconds. What it had taken is in its log; start it again with \`weir start\`.`,
+      `Weir did not come back within ${Math.round(this.#options.patienceMs / 1000)} seconds. What it had taken is in its log; start it again with \`${weirCommand("start")}\`.`,
     );
   }
 

@@ -15,6 +15,7 @@ import { type LocalEvent, toAnswer, toCommand, toInbound } from "../messages.ts"
 import { type LoopbackClient, PLATFORM_NAME } from "./client.ts";
 import { EventsUnderWay } from "./events-under-way.ts";
 import { type DurablePost, eventPage, type LoopbackEvent } from "./protocol.ts";
+import { weirCommand } from "../../../files/installation.ts";
 
 /** The part of a logger that the feed needs. */
 export interface FeedLog {
@@ -115,8 +116,7 @@ export class EventFeed {
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       if (this.#state.kind !== "waiting" && !this.#stopped.signal.aborted) {
-        const what =
-          "Is `weir loopback` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.";
+        const what = `Is \`${weirCommand("loopback")}\` running there? Weir keeps trying. The address is platforms.loopback.url in config.toml.`;
         log.warn({ why: error.message }, `The loopback service at ${url} can't be reached. ${what}`);
         this.#become("waiting", error.message);
       }

@@ -354,6 +354,7 @@ export class InteractivePresenter implements Presenter {
     if (!isExport(text)) return text;
     return saveExport(text, {
       name: name === PAGE ? "" : name,
+      folder: this.#session.exportsTo,
       channel: this.#session.channel,
       now: this.#session.now(),
     });

@@ -67,6 +67,8 @@ export interface Session {
   readonly colour: boolean;
   /** Facts for the person at the terminal, one a line. */
   readonly about: () => readonly string[];
+  /** Folder of exports without a name. */
+  readonly exportsTo: string;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Default: no history is kept. */

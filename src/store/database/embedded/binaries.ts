@@ -2,6 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { OperatorError, assert } from "../../../core/errors.ts";
+import { linkLibraries } from "./library-links.ts";
 
 /** Where the programs of the bundled Postgres are. */
 export interface Binaries {
@@ -34,10 +35,11 @@ export async function findBinaries(): Promise<Binaries> {
   const postgres = join(folder, "postgres");
   await access(postgres).catch((cause: unknown) => {
     throw new OperatorError(
-      `The embedded Postgres in ${folder} is not complete. Remove node_modules and start again.`,
+      `The embedded Postgres in ${folder} is not complete. Install Weir again, or, in a clone, remove node_modules and start again.`,
       { cause },
     );
   });
+  await linkLibraries(dirname(manifest));
   return {
     folder,
     initdb: join(folder, "initdb"),

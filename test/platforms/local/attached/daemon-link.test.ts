@@ -110,7 +110,7 @@ test("a daemon that does not come back ends the chat with a sentence, and messag
   say(chat, "lost");
   await assert.rejects(chat.running, (error: unknown) => {
     assert(error instanceof OperatorError);
-    assert.match(error.message, /did not come back within 0 seconds.*weir start/);
+    assert.match(error.message, /did not come back within 0 seconds.*npm start/);
     return true;
   });
   await untilWritten(chat, '"type":"error"');

@@ -208,7 +208,7 @@ describe("the loopback adapter before a troubled service", () => {
     await platform.start(inbox, inbox);
     assert.equal(platform.connection?.().kind, "waiting");
     assert.match(platform.connection?.().why ?? "", /ECONNREFUSED|reach/);
-    await log.has(/can't be reached.*Is `weir loopback` running there\?/);
+    await log.has(/can't be reached.*Is `npm run -s weir -- loopback` running there\?/);
     assert.equal(log.texts.length, 1);
     await using server = await startLoopbackServer({ port });
     await new Person(server.url).ask("POST", "/channels/x/messages", say("a"));
