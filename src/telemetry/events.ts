@@ -46,6 +46,8 @@ export type WeirEvent =
       /** Of all its model calls, if their server reported them. */
       tokensIn?: number;
       tokensOut?: number;
+      /** Share of the usable window that its last request took; left out: it made none. */
+      windowUsed?: number;
     }
   | {
       type: "reply_delivered";

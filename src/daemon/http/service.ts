@@ -10,7 +10,7 @@ import { nameInUrl } from "../../platforms/local/local-only.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
-import { Metrics } from "./metrics.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { Readiness } from "./readiness.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
 
