@@ -1,5 +1,5 @@
 /**
- * Telemetry: events of the program, its log, and spans for collectors. Rooms emit events; this room writes them out,
+ * Telemetry: events of the program, its log, and spans and metrics for collectors. Rooms emit events; this room writes them out,
  * and touches log files and the collector only.
  */
 

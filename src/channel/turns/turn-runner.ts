@@ -15,6 +15,7 @@ import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "..
 import type { TurnResult } from "../../turn/outcome.ts";
 import { runTurn } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
+import { inTrace } from "../../telemetry/trace-scope.ts";
 import { LastSent, windowUsedBy } from "./context-record.ts";
 import { asGuest, GuestTurns, type RequestParts, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
@@ -236,7 +237,7 @@ export class TurnRunner {
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     try {
-      return await this.#attempt(turn, isStopped);
+      return await inTrace("turn", async () => this.#attempt(turn, isStopped));
     } catch (error) {
       const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
       if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };

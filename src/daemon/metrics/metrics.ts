@@ -5,7 +5,8 @@ import { parseAddress } from "../../core/ids.ts";
 import type { ClusterState } from "../../admin/reports/daemon-status.ts";
 import type { Daemon } from "../daemon.ts";
 import type { WeirEvent } from "../../telemetry/events.ts";
-import type { Readiness } from "../http/readiness.ts";
+import type { MetricFamily } from "../../telemetry/otlp/metric-families.ts";
+import { Readiness } from "./readiness.ts";
 import { createClusterGauges, createCounters, createGauges } from "./instruments.ts";
 
 export interface MeasuredDaemon {
@@ -38,6 +39,27 @@ type Turn = Extract<WeirEvent, { type: "turn_settled" }>;
 type Recall = Extract<WeirEvent, { type: "recalled" }>;
 type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
 type Compaction = Extract<WeirEvent, { type: "compaction" }>;
+
+/** Watches a daemon for whoever monitors it: over HTTP, or through a collector. */
+export interface Monitor {
+  readonly readiness: Readiness;
+  readonly metrics: Metrics;
+  /** Sets the daemon to report on. */
+  watch(daemon: Daemon): void;
+}
+
+export function createMonitor(version: string): Monitor {
+  const readiness = new Readiness();
+  const metrics = new Metrics(readiness, version);
+  return {
+    readiness,
+    metrics,
+    watch(daemon) {
+      readiness.watch(daemon);
+      metrics.watch(daemon);
+    },
+  };
+}
 
 /**
  * Metrics of a daemon for Prometheus, from its events. Labels are from closed sets (platforms, outcomes, tiers, configured models), and
@@ -84,6 +106,15 @@ export class Metrics {
       await this.#look();
       return { value: await this.#registry.metrics(), forMs: FRESH_MS };
     });
+  }
+
+  /** The same for a collector. */
+  async families(): Promise<readonly MetricFamily[]> {
+    await this.#look();
+    const found = await this.#registry.getMetricsAsJSON();
+    // Its own types lack the names of a histogram's samples, and have the type as a number.
+    // oxlint-disable-next-line no-unsafe-type-assertion
+    return found as unknown as readonly MetricFamily[];
   }
 
   /** Sets the gauges. */

@@ -10,6 +10,7 @@ import { initialDialect, nameAtServer, outputLimitOf, type ChatServer } from "./
 import { chatWire } from "./chat-wire.ts";
 import { classifyFailure, isPaidFailure, type AttemptProgress } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
+import { inSpan } from "../../telemetry/trace-scope.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
@@ -159,6 +160,12 @@ interface Outgoing {
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
+  ...[outgoing, server, request, options]: Parameters<typeof attemptInSpan>
+): Promise<ModelAnswer> {
+  return inSpan("chat", async () => attemptInSpan(outgoing, server, request, options));
+}
+
+async function attemptInSpan(
   outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,

@@ -2,7 +2,7 @@ import { type ClusterState, StatusKeeper } from "../../../src/admin/reports/daem
 import { Breaker } from "../../../src/compactor/breaker.ts";
 import type { ModelPrice } from "../../../src/core/cost.ts";
 import { type MeasuredDaemon, Metrics } from "../../../src/daemon/metrics/metrics.ts";
-import { Readiness } from "../../../src/daemon/http/readiness.ts";
+import { Readiness } from "../../../src/daemon/metrics/readiness.ts";
 import { notConnectedYet } from "../../../src/platforms/platform.ts";
 import { Events, type WeirEvent } from "../../../src/telemetry/events.ts";
 import { SILENT } from "../../store/open-store.ts";
