@@ -21,10 +21,10 @@ export const disk: Figure = {
         agents: [{ id: "main", model: "reply-0-8", summariser: "summary-0" }],
       });
       const size = async (): Promise<number> => {
-        const [row] = await weir.database.query<{ size: number }>({
-          name: "bench_size",
-          text: "select pg_database_size(current_database()) as size",
-        });
+        const [row] = await weir.database.query<{ size: number }>(
+          "bench_size",
+          "select pg_database_size(current_database()) as size",
+        );
         return row?.size ?? Number.NaN;
       };
       const empty = await size();

@@ -51,10 +51,7 @@ interface Held {
   readonly covered: number;
 }
 
-const LIVE = {
-  name: "bench_live",
-  text: "select tokens::int as tokens, to_seq::int as to_seq from summaries where live",
-};
+const LIVE = "select tokens::int as tokens, to_seq::int as to_seq from summaries where live";
 
 async function hold(
   messages: readonly RecordedMessage[],
@@ -84,7 +81,7 @@ async function hold(
     next += MESSAGE_MS;
     await delay(Math.max(0, next - performance.now()));
   }
-  const live = await weir.database.query<{ tokens: number; toSeq: number }>(LIVE, []);
+  const live = await weir.database.query<{ tokens: number; toSeq: number }>("bench_live", LIVE);
   const served = (await model.served()).filter((one) => one.model === REPLY);
   return {
     jobs,

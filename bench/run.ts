@@ -9,56 +9,34 @@ import { cpus, totalmem, type } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { existingFolder, readUsage, UsageError, writableFile } from "../test/support/usage.ts";
-import { agentFolder } from "./agent-folder.ts";
-import { cluster } from "./cluster.ts";
-import { cost } from "./cost.ts";
-import { digest } from "./digest.ts";
-import { discord } from "./discord.ts";
-import { disk } from "./disk.ts";
-import { listening } from "./listening.ts";
-import { longLog } from "./long-log.ts";
-import { memory } from "./memory.ts";
-import { noisyNeighbour } from "./noisy-neighbour.ts";
-import { prefix } from "./prefix.ts";
-import { recallQuality } from "./recall-quality.ts";
-import { recall } from "./recall.ts";
-import { replay } from "./replay.ts";
-import { replyLatency } from "./reply-latency.ts";
-import { silentSummariser } from "./silent-summariser.ts";
-import { slack } from "./slack.ts";
-import { start } from "./start.ts";
-import { summariserTokens } from "./summariser-tokens.ts";
 import { type Bench, type Figure, reachesBar, type Row } from "./support/figure.ts";
-import { takeover } from "./takeover.ts";
-import { throughput } from "./throughput.ts";
-import { tokens } from "./tokens.ts";
-import { turn } from "./turn.ts";
 
-const FIGURES: readonly Figure[] = [
-  turn,
-  agentFolder,
-  throughput,
-  listening,
-  replyLatency,
-  silentSummariser,
-  noisyNeighbour,
-  longLog,
-  summariserTokens,
-  prefix,
-  cost,
-  recall,
-  memory,
-  disk,
-  start,
-  digest,
-  tokens,
-  recallQuality,
-  replay,
-  slack,
-  discord,
-  takeover,
-  cluster,
-];
+/** Each is loaded where it is asked for: together they are most of Weir, and of what its tests have. */
+const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
+  turn: async () => (await import("./turn.ts")).turn,
+  "agent-folder": async () => (await import("./agent-folder.ts")).agentFolder,
+  throughput: async () => (await import("./throughput.ts")).throughput,
+  listening: async () => (await import("./listening.ts")).listening,
+  "reply-latency": async () => (await import("./reply-latency.ts")).replyLatency,
+  "silent-summariser": async () => (await import("./silent-summariser.ts")).silentSummariser,
+  "noisy-neighbour": async () => (await import("./noisy-neighbour.ts")).noisyNeighbour,
+  "long-log": async () => (await import("./long-log.ts")).longLog,
+  "summariser-tokens": async () => (await import("./summariser-tokens.ts")).summariserTokens,
+  prefix: async () => (await import("./prefix.ts")).prefix,
+  cost: async () => (await import("./cost.ts")).cost,
+  recall: async () => (await import("./recall.ts")).recall,
+  memory: async () => (await import("./memory.ts")).memory,
+  disk: async () => (await import("./disk.ts")).disk,
+  start: async () => (await import("./start.ts")).start,
+  digest: async () => (await import("./digest.ts")).digest,
+  tokens: async () => (await import("./tokens.ts")).tokens,
+  "recall-quality": async () => (await import("./recall-quality.ts")).recallQuality,
+  replay: async () => (await import("./replay.ts")).replay,
+  slack: async () => (await import("./slack.ts")).slack,
+  discord: async () => (await import("./discord.ts")).discord,
+  takeover: async () => (await import("./takeover.ts")).takeover,
+  cluster: async () => (await import("./cluster.ts")).cluster,
+};
 
 interface Measured {
   readonly figure: string;
@@ -97,7 +75,10 @@ function readOptions() {
   readSplit(split);
   if (data !== undefined) existingFolder("data", data);
   if (json !== undefined) writableFile("json", json);
-  return { values: read.values, chosen: read.positionals.length > 0 ? read.positionals.map(find) : FIGURES };
+  return {
+    values: read.values,
+    chosen: read.positionals.length > 0 ? read.positionals.map(find) : Object.values(FIGURES),
+  };
 }
 
 /** @throws UsageError if it is neither */
@@ -108,9 +89,10 @@ function readSplit(text: string | undefined): Bench["split"] {
 }
 
 /** Runs one figure in this process, which was started for it. */
-async function runHere([figure]: readonly Figure[]): Promise<void> {
+async function runHere([load]: readonly (() => Promise<Figure>)[]): Promise<void> {
   const tell = (told: Told): void => void process.send?.(told);
   try {
+    const figure = await load?.();
     const rows = await figure?.run({
       isQuick: values.quick,
       recordings: values.data ?? null,
@@ -126,11 +108,12 @@ async function runHere([figure]: readonly Figure[]): Promise<void> {
   process.disconnect?.();
 }
 
-async function runAll(figures: readonly Figure[]): Promise<number> {
+async function runAll(figures: readonly (() => Promise<Figure>)[]): Promise<number> {
   const machine = describeMachine();
   console.log(machine);
   const measured: Measured[] = [];
-  for (const figure of figures) {
+  for (const load of figures) {
+    const figure = await load();
     if (figure.needsRecordings === true && values.data === undefined) {
       console.log(`\n${figure.name}: left out, it needs --data DIR`);
       continue;
@@ -157,10 +140,10 @@ async function runAll(figures: readonly Figure[]): Promise<number> {
   return values.check || measured.some(({ failure }) => failure !== null) ? 1 : 0;
 }
 
-function find(name: string): Figure {
-  const found = FIGURES.find((figure) => figure.name === name);
+function find(name: string): () => Promise<Figure> {
+  const found = FIGURES[name];
   if (found !== undefined) return found;
-  throw new UsageError(`No figure "${name}". There are ${FIGURES.map((figure) => figure.name).join(", ")}.`);
+  throw new UsageError(`No figure "${name}". There are ${Object.keys(FIGURES).join(", ")}.`);
 }
 
 async function runInProcess(figure: Figure): Promise<Measured> {

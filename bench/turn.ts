@@ -123,9 +123,9 @@ async function createCommit({ database }: BenchDaemon): Promise<() => Promise<vo
   await database.script(
     "create table bench_commits (id bigint generated always as identity primary key, text text)",
   );
-  const insert = { name: "bench_insert", text: "insert into bench_commits (text) values ($1)" };
+  const insert = "insert into bench_commits (text) values ($1)";
   return async () => {
-    await database.query(insert, ["x".repeat(200)]);
-    await database.query(insert, ["x".repeat(200)]);
+    await database.query("bench_insert", insert, ["x".repeat(200)]);
+    await database.query("bench_insert", insert, ["x".repeat(200)]);
   };
 }

@@ -1,38 +1,61 @@
 /**
- * Draws `docs/gauge.svg`, the picture in the README: `npm run picture`.
+ * Draws `docs/demo.svg`, the moving picture at the top of the README: `npm run picture` (on Linux).
  *
- * It is a real session: a made-up conversation (the same in every run) is replayed through Weir with the built-in stand-in
- * as its model, and what `weir context` says of it then is drawn as a terminal shows it.
+ * It is a real `weir demo` in a terminal of its own. Of its screens those are drawn in which something new is explained, and some
+ * between them, so that the picture lasts less than a minute.
  */
 import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { drawnLine, drawnTerminal, escaped } from "./drawn-terminal.mjs";
-import { ROOT, withTalk } from "./made-up-talk.mjs";
+import { MAIN, ROOT } from "./made-up-talk.mjs";
+import { drawFrames, RecordedTerminal, textOf } from "./recorded-terminal.mjs";
 
-const CHANNEL = "river";
-/** So many lines of `weir context` fit into the picture; the list of memories behind them does not. */
-const MAX_LINES = 26;
-const MAX_COLUMNS = 100;
+const COLUMNS = 90;
+const ROWS = 20;
+/** How fast the demo runs while it is recorded. */
+const SPEED = 4;
+/** Screens before the first explanation, and of each later one. */
+const FIRST = 8;
+const EACH = 2;
+/** How long a screen stands, ms: the first of an explanation longer. */
+const SCREEN_MS = 500;
+const EXPLAINED_MS = 1600;
+const END_MS = 7000;
 
-/** A line of the terminal; the gauge has its colours. */
-function drawLine(line, index) {
-  const text = line.length > MAX_COLUMNS ? `${line.slice(0, MAX_COLUMNS - 2)} …` : line;
-  const coloured = escaped(text)
-    .replace(/█+/, '<tspan class="full">$&</tspan>')
-    .replace(/^\$ .*/, '<tspan class="typed">$&</tspan>')
-    .replaceAll("┊", '<tspan class="mark">┊</tspan>');
-  return drawnLine(coloured, index);
+/** The explanation stands above the row with the keys. */
+function explanationOf(rows) {
+  const lines = textOf(rows).split("\n");
+  return lines[lines.findIndex((line) => line.includes("space pauses")) - 1];
 }
 
-const context = await withTalk(CHANNEL, (_cwd, weir) => weir("context", CHANNEL));
-const lines = [`$ weir context ${CHANNEL}`, ...context.trimEnd().split("\n").slice(0, MAX_LINES)];
-const svg = drawnTerminal({
-  label: "weir context: how full the model's window is, what is summarised, and what is remembered",
-  rows: lines.length,
-  style: `  text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #d6deeb }
-  .full { fill: #4fb3d9 } .mark { fill: #f0a35e } .typed { fill: #8fd694 }`,
-  lines: lines.map(drawLine),
+const session = new RecordedTerminal({
+  columns: COLUMNS,
+  rows: ROWS,
+  command: `'${process.execPath}' '${MAIN}' demo --speed ${SPEED}`,
+  cwd: tmpdir(),
 });
-writeFileSync(join(ROOT, "docs", "gauge.svg"), svg);
-process.stdout.write(`docs/gauge.svg: ${lines.length} lines\n`);
+await session.ended;
+const all = session.frames.filter(({ rows }) => /space pauses/.test(textOf(rows)));
+
+/** Screens of one explanation, together. */
+const scenes = [];
+for (const frame of all) {
+  const explanation = explanationOf(frame.rows);
+  if (scenes.at(-1)?.explanation === explanation) scenes.at(-1).frames.push(frame);
+  else scenes.push({ explanation, frames: [frame] });
+}
+const frames = [];
+let at = 0;
+for (const { explanation, frames: scene } of scenes) {
+  const count = explanation === "" ? FIRST : EACH;
+  for (let shown = 0; shown < count; shown++) {
+    frames.push({ at, rows: scene[Math.floor((shown * (scene.length - 1)) / (count - 1))].rows });
+    at += shown === 0 && explanation !== "" ? EXPLAINED_MS : SCREEN_MS;
+  }
+}
+frames.push({ at, rows: session.screen() });
+const label =
+  "weir demo: the window of a model fills with a conversation, summaries take the place of old messages while answers go on, and at the end a message of the beginning is found";
+writeFileSync(join(ROOT, "docs", "demo.svg"), drawFrames(frames, { label, endMs: END_MS }));
+process.stdout.write(`docs/demo.svg: ${frames.length} screens in ${Math.round((at + END_MS) / 1000)} s\n`);

@@ -83,7 +83,6 @@ export function summariserOf(
   };
 }
 
-/** What the agent's folder says of who it is. */
 function soulOf({ folder }: Agent): string {
   return folder.current.files.find(({ kind }) => kind === "soul")?.text.trim() ?? "";
 }

@@ -44,7 +44,6 @@ export interface StaffedAgent {
   readonly madeOf?: string;
 }
 
-/** Who is told what happens to agents. */
 export interface AgentEvents {
   /** Of each answer of a fallback. */
   readonly onPassedOver?: RetryOptions["onPassedOver"];
@@ -54,7 +53,6 @@ export interface AgentEvents {
   readonly servers?: Pick<ServerToolsParts, "log" | "mask" | "timing">;
 }
 
-/** The agents of a configuration, by id. */
 export class Agents implements AsyncDisposable {
   readonly first: StaffedAgent;
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
@@ -68,17 +66,10 @@ export class Agents implements AsyncDisposable {
   /** @param before those of the configuration before: what was made of the same agents is theirs */
   constructor(
     agents: readonly [StaffedAgent, ...StaffedAgent[]],
-    {
-      prompts,
-      models,
-      choosable,
-    }: {
-      readonly prompts: Prompts;
-      readonly models: Models;
-      readonly choosable: readonly string[];
-    },
+    parts: { readonly prompts: Prompts; readonly models: Models; readonly choosable: readonly string[] },
     before?: Agents,
   ) {
+    const { prompts, models, choosable } = parts;
     this.first = agents[0];
     this.#models = models;
     this.choosable = new Set(choosable);
@@ -98,7 +89,6 @@ export class Agents implements AsyncDisposable {
     return this.#prompts === prompts && known?.madeOf === madeOf ? known : undefined;
   }
 
-  /** The agent of exactly this id. */
   named(id: AgentId): StaffedAgent | undefined {
     return this.#byId.get(id);
   }
@@ -263,7 +253,6 @@ export function createAgents(
   return new Agents([first, ...rest], { prompts, models, choosable: choosableModels(config) }, before);
 }
 
-/** What one agent is made with. */
 interface AgentMaking {
   readonly config: Pick<Config, "llm"> & Partial<Pick<Config, "agentsDir">>;
   readonly models: Models;

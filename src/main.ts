@@ -81,6 +81,7 @@ const io: Io = {
   onHangUp(listener) {
     hangUp = listener;
   },
+  onExit: (work) => process.once("exit", work),
   tellReady: () => process.send?.("ready"),
 };
 

@@ -8,10 +8,8 @@ import { parseArgs } from "node:util";
 import { loadConfig } from "../../src/config/load.ts";
 import { costOf, type ModelSpending, totalSpending } from "../../src/core/cost.ts";
 import { WeirError } from "../../src/core/errors.ts";
-import { OPENAI_URL, openModels } from "../../src/llm/model-provider.ts";
 import { formatDollars, formatNumber } from "../../src/text/format.ts";
 import { alignColumns } from "../../src/text/markdown-table.ts";
-import { CONNECTION_VARIABLE, startTestServer } from "../../test/support/test-server.ts";
 import {
   existingFolder,
   readUsage,
@@ -21,7 +19,7 @@ import {
 } from "../../test/support/usage.ts";
 import { readMessages, readQuestions } from "../support/recordings.ts";
 import { type Condition, CONDITIONS } from "./conditions.ts";
-import { type Conversation, evaluate, type Outcome } from "./memory.ts";
+import type { Conversation, Outcome } from "./memory.ts";
 import { rightShare } from "./score.ts";
 
 const RECORDINGS = ["recall-locomo", "recall-longmemeval"];
@@ -98,6 +96,9 @@ async function run(asked: Options): Promise<void> {
     );
   }
   const conversations = readConversations(asked);
+  const { evaluate } = await import("./memory.ts");
+  const { OPENAI_URL, openModels } = await import("../../src/llm/model-provider.ts");
+  const { CONNECTION_VARIABLE, startTestServer } = await import("../../test/support/test-server.ts");
   await using models = await openModels(llm);
   const model = await models.resolve(asked.model);
   // Tests have their own server, whose connection they pass.

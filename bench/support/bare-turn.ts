@@ -21,14 +21,14 @@ export async function createBareTurn(
   await database.script(
     "create table if not exists bench_turns (id bigint generated always as identity primary key, text text)",
   );
-  const insert = { name: "bench_turn", text: "insert into bench_turns (text) values ($1)" };
+  const insert = "insert into bench_turns (text) values ($1)";
   const client = new OpenAI({ baseURL: modelUrl, apiKey: "none", maxRetries: 0 });
   let content = TEXT;
   return async () => {
     const missing = bytesOfRequest() - content.length - ENVELOPE;
     // Requests grow turn by turn: the text is adjusted now and then.
     if (Math.abs(missing) > 1000) content = "x".repeat(Math.max(TEXT.length, content.length + missing));
-    await database.query(insert, [TEXT]);
+    await database.query("bench_turn", insert, [TEXT]);
     const stream = await client.chat.completions.create({
       model: BARE_MODEL,
       messages: [{ role: "user", content }],
@@ -36,6 +36,6 @@ export async function createBareTurn(
     });
     let text = "";
     for await (const { choices } of stream) text += choices[0]?.delta.content ?? "";
-    await database.query(insert, [text]);
+    await database.query("bench_turn", insert, [text]);
   };
 }

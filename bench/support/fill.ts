@@ -21,20 +21,17 @@ export interface Filling {
  */
 async function fillLog(database: Database, filling: Filling): Promise<void> {
   const { channel, count, textLength, seed, talk = createTalk(seed) } = filling;
-  const insert = {
-    name: "bench_fill",
-    text: `insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
-           select $1, t.seq, 'user', now(), t.text, length(t.text) / 3, 'u' || t.seq % 8, t.author, false, 'fill-' || t.seq
-             from unnest($2::bigint[], $3::text[], $4::text[]) as t (seq, text, author)`,
-  };
+  const insert = `insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id)
+    select $1, t.seq, 'user', now(), t.text, length(t.text) / 3, 'u' || t.seq % 8, t.author, false, 'fill-' || t.seq
+      from unnest($2::bigint[], $3::text[], $4::text[]) as t (seq, text, author)`;
   for (let from = 1; from <= count; from += BATCH) {
     const seqs = Array.from({ length: Math.min(BATCH, count - from + 1) }, (_, index) => from + index);
     const texts = seqs.map(() => talk(textLength));
     const authors = seqs.map((seq) => PEOPLE[seq % PEOPLE.length]);
     await database.transaction(async (client) => {
-      await client.query({ name: "bench_no_triggers", text: "set local session_replication_role = replica" });
-      await client.query(insert, [channel, seqs, texts, authors]);
-      await client.query({ name: "bench_last", text: "update channels set last_seq = $2 where id = $1" }, [
+      await client.query("bench_no_triggers", "set local session_replication_role = replica");
+      await client.query("bench_fill", insert, [channel, seqs, texts, authors]);
+      await client.query("bench_last", "update channels set last_seq = $2 where id = $1", [
         channel,
         seqs.at(-1),
       ]);
@@ -83,18 +80,16 @@ export async function coverLog(database: Database, channel: ChannelId, coveredTo
     Math.floor((coveredTo * index) / SUMMARIES),
   );
   await database.transaction(async (client) => {
-    await client.query({ name: "bench_no_triggers", text: "set local session_replication_role = replica" });
+    await client.query("bench_no_triggers", "set local session_replication_role = replica");
     for (const [index, from] of bounds.slice(0, -1).entries()) {
       await client.query(
-        {
-          name: "bench_summary",
-          text: `insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, model)
-                 values ($1, $2, $3, $4, 'model', $5, 250, 'summary')`,
-        },
+        "bench_summary",
+        `insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, model)
+         values ($1, $2, $3, $4, 'model', $5, 250, 'summary')`,
         [channel, from + 1, bounds[index + 1], LEVELS[index], talk(900)],
       );
     }
-    await client.query({ name: "bench_covered", text: "update channels set covered_to = $2 where id = $1" }, [
+    await client.query("bench_covered", "update channels set covered_to = $2 where id = $1", [
       channel,
       coveredTo,
     ]);

@@ -22,27 +22,35 @@ create table channels (
   workspace       text   not null default '',
   agent           text   not null check (agent <> ''),
   last_seq        bigint not null default 0,
+  -- every addressed message up to here has been answered, skipped, stopped or failed with a word
   settled_to      bigint not null default 0,
-  covered_to      bigint not null default 0,
-  omitted_to      bigint not null default 0,
-  epoch           bigint not null default 0,
-  fetched_to      text,
+  covered_to      bigint not null default 0, -- live summaries tile 1..covered_to
+  omitted_to      bigint not null default 0, -- entries in covered_to+1..omitted_to are left out of the view by an emergency
+  epoch           bigint not null default 0, -- raised when a daemon takes the channel; the writes of its actor carry it
+  fetched_to      text, -- a gap is open: messages after this one of the platform may be missing, though later ones are there
   created_at      timestamptz not null default now(),
-  place           jsonb,
-  gone_at         timestamptz,
+  place           jsonb, -- in the words of the platform: {workspace, channel, parent: {id, name} | null}
+  gone_at         timestamptz, -- since when it is deleted on its platform: the texts that people said there are deleted
+  -- of the gap behind fetched_to: {read: messages so far, readTo: time, until: time, untilId: the message before which it ends};
+  -- untilId stays when it is whole
   backlog         jsonb,
-  is_private      boolean,
+  is_private      boolean, -- as its platform reported last; null: it did not, and the channel counts as private
+  -- the configuration shares its memories with its workspace, as long as it is public
   shares_memory   boolean not null default false,
+  -- the model that an owner chose for it, as the configuration names it; null: the model of its agent
   chosen_model    text check (chosen_model <> ''),
-  chosen_by       text,
+  chosen_by       text, -- the platform's id of the person who chose it
   chosen_at       timestamptz,
+  -- a message in the channel has said that the configuration no longer has the chosen model
   model_loss_told boolean not null default false,
-  model_losses    integer not null default 0,
+  model_losses    integer not null default 0, -- how often the channel lost a chosen model and was told so
   -- md5 because `hashtext` may differ between versions of Postgres. One byte of 256 values divides evenly by 64.
   partition       smallint generated always as (get_byte(decode(md5(platform || ':' || name), 'hex'), 0) % 64) stored,
+  -- the newest message that asks for a turn: messages can wait only if it is above settled_to
   due_to          bigint not null default 0,
+  -- since when `is_private` has its value, by the platform's clock where it tells that; null: always, as far as is known
   privacy_from    timestamptz,
-  privacy_after   bigint not null default 0,
+  privacy_after   bigint not null default 0, -- the newest entry when that became known
   unique (platform, name),
   check (settled_to <= last_seq and covered_to <= last_seq and omitted_to <= last_seq),
   constraint channels_model_has_time check ((chosen_model is null) = (chosen_at is null))
@@ -51,39 +59,17 @@ create index channels_gone on channels (id) where gone_at is not null;
 create index channels_threads on channels (platform, (place->'parent'->>'id')) where kind = 'thread';
 -- Only columns that never change: an index on the watermarks would make each turn write to every index of the row.
 create index channels_in_partition on channels (partition);
-comment on column channels.settled_to is 'every addressed message up to here has been answered, skipped, stopped or failed with a word';
-comment on column channels.covered_to is 'live summaries tile 1..covered_to';
-comment on column channels.omitted_to is 'entries in covered_to+1..omitted_to are left out of the view by an emergency';
-comment on column channels.epoch is 'raised when a daemon takes the channel; the writes of its actor carry it';
-comment on column channels.fetched_to is 'a gap is open: messages after this one of the platform may be missing, though later ones are there';
-comment on column channels.place is 'in the words of the platform: {workspace, channel, parent: {id, name} | null}';
-comment on column channels.gone_at is 'since when it is deleted on its platform: the texts that people said there are deleted';
-comment on column channels.backlog is
-  'of the gap behind fetched_to: {read: messages so far, readTo: time, until: time, untilId: the message before which it ends}; untilId stays when it is whole';
-comment on column channels.is_private is 'as its platform reported last; null: it did not, and the channel counts as private';
-comment on column channels.shares_memory is 'the configuration shares its memories with its workspace, as long as it is public';
-comment on column channels.chosen_model is 'the model that an owner chose for it, as the configuration names it; null: the model of its agent';
-comment on column channels.chosen_by is 'the platform''s id of the person who chose it';
-comment on column channels.model_loss_told is 'a message in the channel has said that the configuration no longer has the chosen model';
-comment on column channels.model_losses is 'how often the channel lost a chosen model and was told so';
-comment on column channels.due_to is 'the newest message that asks for a turn: messages can wait only if it is above settled_to';
-comment on column channels.privacy_from is
-  'since when `is_private` has its value, by the platform''s clock where it tells that; null: always, as far as is known';
-comment on column channels.privacy_after is 'the newest entry when that became known';
 
--- The watermarks and the epoch of a channel never fall.
-create function channels_refuse_fall() returns trigger language plpgsql as $$
+-- Refuses that a watermark or an epoch falls: each trigger says which.
+create function refuse_fall() returns trigger language plpgsql as $$
 begin
-  if new.last_seq < old.last_seq or new.settled_to < old.settled_to or new.covered_to < old.covered_to
-     or new.omitted_to < old.omitted_to or new.epoch < old.epoch then
-    raise exception 'a watermark of channel % must not fall', old.id using errcode = 'WE001';
-  end if;
-  return new;
+  raise exception 'a watermark or an epoch of % % must not fall', tg_table_name,
+    coalesce(to_jsonb(old)->>'id', to_jsonb(old)->>'shard') using errcode = 'WE001';
 end $$;
 create trigger channels_refuse_fall before update on channels for each row
   when (new.last_seq < old.last_seq or new.settled_to < old.settled_to or new.covered_to < old.covered_to
         or new.omitted_to < old.omitted_to or new.epoch < old.epoch)
-  execute function channels_refuse_fall();
+  execute function refuse_fall();
 
 -- The fence: only the daemon with the latest epoch, the channel's owner, writes its turns. This function alone raises WE002; every
 -- writer of an owner calls it, directly or through a trigger. It locks the channel's row against a takeover until the transaction ends.
@@ -167,8 +153,7 @@ create function speaker_number(p_channel bigint, p_name text, p_author text) ret
 declare v_number integer;
 begin
   loop
-    select s.number into v_number from speakers s
-     where s.channel_id = p_channel and s.name = p_name and s.author_id = p_author;
+    select s.number into v_number from speakers s where s.channel_id = p_channel and s.name = p_name and s.author_id = p_author;
     if found then return v_number; end if;
     insert into speakers (channel_id, name, author_id, number)
     select p_channel, p_name, p_author, coalesce(max(s.number), 0) + 1 from speakers s

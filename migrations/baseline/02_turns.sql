@@ -15,9 +15,12 @@ create table turns (
   model_ms    integer,
   started_at  timestamptz not null default now(),
   settled_at  timestamptz,
+  -- owners that ended, or lost the channel, with the turn begun and not settled
   deaths      integer not null default 0 check (deaths >= 0),
+  -- attempts that failed in a process that lived on, for another reason than the database or the machine
   failures    integer not null default 0 check (failures >= 0),
-  agent       text,
+  agent       text, -- the agent that answers; null: the channel's own
+  -- the turn with which its chain of hand-offs and subagents began, and which a person asked for; null: it is that turn
   question    bigint,
   check (from_seq <= to_seq),
   check ((state = 'running') = (settled_at is null))
@@ -26,12 +29,6 @@ alter table turns alter column reason set statistics 0;
 create unique index turns_one_running on turns (channel_id) where state = 'running';
 create index turns_of_channel on turns (channel_id, to_seq);
 create index turns_of_question on turns (question) where question is not null;
-comment on table turns is 'a turn owns the messages from_seq..to_seq that were due when it began, and settles them at once';
-comment on column turns.deaths is 'owners that ended, or lost the channel, with the turn begun and not settled';
-comment on column turns.failures is 'attempts that failed in a process that lived on, for another reason than the database or the machine';
-comment on column turns.agent is 'the agent that answers; null: the channel''s own';
-comment on column turns.question is
-  'the turn with which its chain of hand-offs and subagents began, and which a person asked for; null: it is that turn';
 
 -- A turn needs FOR SHARE, which conflicts with the lock of an edit and of a deletion: an edit asks whether a turn has read the text,
 -- and would not see a turn that begins at the same time.
@@ -59,14 +56,10 @@ begin
   select t.to_seq into v_to from turns t where t.id = p_turn and t.channel_id = p_channel;
   update channels c set settled_to = greatest(c.settled_to, v_to)
    where c.id = p_channel and c.epoch = p_epoch returning c.last_seq + 1 into entry_seq;
-  if not found then
-    perform assert_epoch(p_channel, p_epoch, 'no key update');
-  end if;
+  if not found then perform assert_epoch(p_channel, p_epoch, 'no key update'); end if;
   update turns set state = p_state, reason = p_reason, model_ms = p_model_ms, settled_at = clock_timestamp(), epoch = p_epoch
    where id = p_turn and channel_id = p_channel and state = 'running';
-  if not found then
-    raise exception 'turn % of channel % is not running', p_turn, p_channel using errcode = 'WE001';
-  end if;
+  if not found then raise exception 'turn % of channel % is not running', p_turn, p_channel using errcode = 'WE001'; end if;
   if p_calls is not null then
     insert into model_calls (channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
                              written_tokens, completion_tokens, assumed_prompt_tokens, assumed_completion_tokens, first_token_ms, total_ms)

@@ -4,9 +4,9 @@ create table entries (
   channel_id  bigint  not null,
   seq         bigint  not null check (seq >= 1),
   kind        text    not null check (kind in ('user', 'assistant', 'tool_call', 'tool_result', 'notice')),
-  at          timestamptz not null,
+  at          timestamptz not null, -- messages: when it was said, by the platform's clock; all others: when it was appended
   text        text    not null,
-  tokens      integer not null check (tokens >= 0),
+  tokens      integer not null check (tokens >= 0), -- estimated tokens of the text as a model reads it
   addressed   boolean not null default false,
   author_id   text,
   author_name text,
@@ -14,12 +14,12 @@ create table entries (
   message_id  text,
   reply_to    text,
   turn_id     bigint references turns,
-  after_seq   bigint,
+  after_seq   bigint, -- the last message of the turn that wrote this: in the view it stands right behind it
   epoch       bigint,
   data        jsonb,
   appended_at timestamptz not null default clock_timestamp(),
   deleted_at  timestamptz,
-  expired_at  timestamptz,
+  expired_at  timestamptz, -- since when its text is no longer kept, for its age
   primary key (channel_id, seq),
   check ((kind = 'user') = (author_id is not null and author_name is not null and message_id is not null)),
   check ((turn_id is null) = (after_seq is null)),
@@ -40,15 +40,12 @@ create index entries_handed_over on entries (channel_id, seq) where data ? 'chai
 create index entries_due_work on entries (channel_id, seq) where message_id ~ '^(reminder|subagent|handoff|approval)/';
 create index entries_tool_words on entries (channel_id, seq) where kind = 'tool_result' and text <> '';
 create index entries_late on entries (channel_id, seq) where data ? 'late';
-comment on column entries.at is 'messages: when it was said, by the platform''s clock; all others: when it was appended';
-comment on column entries.tokens is 'estimated tokens of the text as a model reads it';
-comment on column entries.after_seq is 'the last message of the turn that wrote this: in the view it stands right behind it';
 comment on column entries.data is
   'by kind. tool_call: {calls, recalled}; tool_result: {call_id, tool, references}; notice: {edits} or {absence}; assistant: {stopped}. '
+  'standIn: of what a turn wrote, the built-in stand-in and no model did; '
   'agent: of a message whom it is meant for, of what a turn wrote who did (none: the channel''s own agent); chain: of a hand-off; '
   'unheard: of a message, the agent answers nobody like its author there; '
   'late: the message was read later than it was said, and nobody knows who could read the channel then';
-comment on column entries.expired_at is 'since when its text is no longer kept, for its age';
 
 -- Each edit of a message adds one. `entry_text` returns what an entry says now.
 create table revisions (
@@ -57,8 +54,9 @@ create table revisions (
   revision    integer not null check (revision >= 1),
   text        text    not null,
   at          timestamptz not null,
-  noted_seq   bigint,
-  told_by     bigint[],
+  noted_seq   bigint, -- a model had read the text before: the view shows the change as the note at this seq
+  told_by     bigint[], -- calls and results in the view that tell what the message said before
+  -- the edit was read later than it was made: nobody knows who could read the channel then
   is_late     boolean not null default false,
   primary key (channel_id, seq, revision),
   foreign key (channel_id, seq) references entries
@@ -67,9 +65,6 @@ alter table revisions alter column text set statistics 0;
 create index revisions_noted on revisions (channel_id, noted_seq) where noted_seq is not null;
 create index revisions_told_by on revisions using gin (told_by) where told_by is not null;
 create index revisions_late on revisions (channel_id, seq) where is_late;
-comment on column revisions.noted_seq is 'a model had read the text before: the view shows the change as the note at this seq';
-comment on column revisions.told_by is 'calls and results in the view that tell what the message said before';
-comment on column revisions.is_late is 'the edit was read later than it was made: nobody knows who could read the channel then';
 
 -- Returns what an entry says now. p_text: its first text.
 create function entry_text(p_channel bigint, p_seq bigint, p_text text) returns text language sql stable as $$
@@ -108,13 +103,9 @@ begin
             from added having min(channel_id) = max(channel_id) and min(epoch) is not distinct from max(epoch)) a
    where c.id = a.channel_id and c.last_seq = a.first - 1 and a.last - a.first + 1 = a.count
      and (a.epoch is null or c.epoch = a.epoch);
-  if found or not exists (select from added) then
-    return null;
-  end if;
+  if found or not exists (select from added) then return null; end if;
   select channel_id, seq, epoch into v_channel, v_first, v_epoch from added order by channel_id, seq limit 1;
-  if v_epoch is not null then
-    perform assert_epoch(v_channel, v_epoch, 'key share');
-  end if;
+  if v_epoch is not null then perform assert_epoch(v_channel, v_epoch, 'key share'); end if;
   raise exception 'entry % is not the next of channel %', v_first, v_channel using errcode = 'WE001';
 end $$;
 create trigger entries_take_next_seqs after insert on entries referencing new table as added

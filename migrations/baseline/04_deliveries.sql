@@ -6,10 +6,11 @@ create table deliveries (
   turn_id         bigint  not null references turns,
   part            integer not null check (part >= 0),
   epoch           bigint  not null,
-  entry_seq       bigint,
+  entry_seq       bigint, -- the entry whose text is sent; null while its turn is still writing it
   idempotency_key text    not null unique,
+  -- a piece may have been shown under this key: the final text needs an edit as well
   drafted         boolean not null default false,
-  message_id      text,
+  message_id      text, -- the platform's id of our message, stored before any edit of it
   state           text    not null default 'pending' check (state in ('pending', 'sent', 'failed')),
   reason          text,
   created_at      timestamptz not null default now(),
@@ -20,12 +21,8 @@ create table deliveries (
   check (state <> 'sent' or (message_id is not null and entry_seq is not null))
 );
 create index deliveries_pending on deliveries (channel_id) where state = 'pending';
-comment on column deliveries.entry_seq is 'the entry whose text is sent; null while its turn is still writing it';
-comment on column deliveries.drafted is 'a piece may have been shown under this key: the final text needs an edit as well';
-comment on column deliveries.message_id is 'the platform''s id of our message, stored before any edit of it';
 
-create trigger deliveries_refuse_old_epoch before insert or update on deliveries
-  for each row execute function refuse_old_epoch();
+create trigger deliveries_refuse_old_epoch before insert or update on deliveries for each row execute function refuse_old_epoch();
 
 -- Withdraws a draft whose answer never came, if nothing of it was shown. A draft with a message on the platform stays pending
 -- until the platform has deleted the message: an earlier run of the turn may have shown it.

@@ -25,8 +25,7 @@ create function append_turn_images(
 ) language plpgsql as $$
 declare v_known integer;
 begin
-  select a.first_seq into first_seq
-    from append_turn_entries(p_channel, p_epoch, p_turn, p_after, p_at, p_entries) a;
+  select a.first_seq into first_seq from append_turn_entries(p_channel, p_epoch, p_turn, p_after, p_at, p_entries) a;
   select count(*) into v_known from images i where i.platform = 'weir' and i.message_id = p_turn::text;
   insert into images (platform, message_id, number, name, type, bytes)
   select 'weir', p_turn::text, v_known + i.place - 1, (append_turn_images.first_seq + (i.image->>'entry')::bigint)::text,

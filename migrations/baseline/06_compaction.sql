@@ -11,20 +11,23 @@ create table jobs (
                 constraint jobs_state_known
                 check (state in ('running', 'staged', 'ahead', 'committed', 'failed', 'stale', 'void')),
   attempt       integer not null default 1 check (attempt >= 1),
-  leased_until  timestamptz not null default now(),
+  leased_until  timestamptz not null default now(), -- unused: a job has no lease, the channel's owner owns it
+  -- what the model was paid for, stored before the commit, so that a crash repeats the commit and not the spending
   result        jsonb,
   reason        text,
   created_at    timestamptz not null default now(),
   ended_at      timestamptz,
   level         integer not null default 1 check (level >= 1),
-  saw_from      bigint,
+  saw_from      bigint, -- the first entry whose words it may have read, neighbouring summaries included
+  -- a text of its range was edited after it began: its summary is to be written again
   edited        boolean not null default false,
   source_tokens integer not null default 0,
   model         text,
   memories      integer not null default 0,
-  edited_seqs   bigint[] not null default '{}',
+  edited_seqs   bigint[] not null default '{}', -- entries that were edited after it began: they prove no memory of it
+  -- terms that these edits removed from all that it had read: a memory that tells one of them is left out
   edited_terms  text[]   not null default '{}',
-  is_ahead      boolean not null default false,
+  is_ahead      boolean not null default false, -- its summary is committed together with others, when a tier is reached
   check (from_seq <= to_seq),
   constraint jobs_finished_has_result check (state not in ('staged', 'ahead') or result is not null),
   constraint jobs_end_is_told check ((state in ('running', 'staged', 'ahead')) = (ended_at is null)),
@@ -33,13 +36,6 @@ create table jobs (
 alter table jobs alter column result set statistics 0, alter column reason set statistics 0, alter column edited_terms set statistics 0;
 create unique index jobs_one_live on jobs (channel_id) where state in ('running', 'staged');
 create index jobs_of_channel on jobs (channel_id, id);
-comment on column jobs.leased_until is 'unused: a job has no lease, the channel''s owner owns it';
-comment on column jobs.result is 'what the model was paid for, stored before the commit, so that a crash repeats the commit and not the spending';
-comment on column jobs.saw_from is 'the first entry whose words it may have read, neighbouring summaries included';
-comment on column jobs.edited is 'a text of its range was edited after it began: its summary is to be written again';
-comment on column jobs.edited_seqs is 'entries that were edited after it began: they prove no memory of it';
-comment on column jobs.edited_terms is 'terms that these edits removed from all that it had read: a memory that tells one of them is left out';
-comment on column jobs.is_ahead is 'its summary is committed together with others, when a tier is reached';
 
 -- The live summaries stand for the covered entries in the view; the others are kept to be read again.
 create table summaries (
@@ -48,6 +44,7 @@ create table summaries (
   from_seq      bigint  not null check (from_seq >= 1),
   to_seq        bigint  not null,
   level         integer not null default 1 check (level >= 1),
+  -- reset: covers without a text, because the owner asked for it
   kind          text    not null check (kind in ('model', 'digest', 'reset')),
   text          text    not null,
   tokens        integer not null check (tokens >= 0),
@@ -56,13 +53,15 @@ create table summaries (
   live          boolean not null default true,
   needs_redo    boolean not null default false,
   created_at    timestamptz not null default now(),
-  saw_from      bigint,
-  messages      bigint,
-  first_at      timestamptz,
+  saw_from      bigint, -- the first entry whose words it may hold; null: from_seq
+  messages      bigint, -- messages, calls and results in its range; notices are not counted; null: a reset
+  first_at      timestamptz, -- when the first of these was said; null: there are none
   last_at       timestamptz,
+  -- {text, tokens}: the extract of what its range says since an edit, which it becomes as soon as no view shows it
   substitute    jsonb,
+  -- of the first level: since when texts of its range are no longer kept, so that it cannot be written again
   texts_gone_at timestamptz,
-  texts_gone_to bigint,
+  texts_gone_to bigint, -- of the first level: up to where the texts of its range are no longer kept; null: all are kept
   check (from_seq <= to_seq),
   check ((kind = 'reset') = (text !~ '\S')),
   exclude using gist (channel_id with =, int8range(from_seq, to_seq, '[]') with &&) where (live)
@@ -73,15 +72,6 @@ create index summaries_of_channel on summaries (channel_id, from_seq);
 create index summaries_to_redo on summaries (channel_id) where live and needs_redo;
 create index summaries_with_texts on summaries (channel_id, from_seq, id) where level = 1 and coalesce(texts_gone_to, 0) < to_seq;
 create index summaries_without_texts on summaries (channel_id, from_seq) where level = 1 and texts_gone_at is not null;
-comment on column summaries.kind is 'reset: covers without a text, because the owner asked for it';
-comment on column summaries.saw_from is 'the first entry whose words it may hold; null: from_seq';
-comment on column summaries.messages is 'messages, calls and results in its range; notices are not counted; null: a reset';
-comment on column summaries.first_at is 'when the first of these was said; null: there are none';
-comment on column summaries.substitute is
-  '{text, tokens}: the extract of what its range says since an edit, which it becomes as soon as no view shows it';
-comment on column summaries.texts_gone_at is
-  'of the first level: since when texts of its range are no longer kept, so that it cannot be written again';
-comment on column summaries.texts_gone_to is 'of the first level: up to where the texts of its range are no longer kept; null: all are kept';
 
 -- At every commit, the live summaries tile 1..covered_to.
 create function summaries_tile() returns trigger language plpgsql as $$

@@ -14,20 +14,16 @@ create table model_calls (
   first_token_ms            integer,
   total_ms                  integer not null,
   at                        timestamptz not null default now(),
-  job_id                    bigint references jobs,
+  job_id                    bigint references jobs, -- the job that a summariser was called for; null: it is no summariser's call
+  -- estimated, beside prompt_tokens, of an answer that was cut short or came too late; 0: those are all, or the call cost nothing
   assumed_prompt_tokens     integer,
-  assumed_completion_tokens integer,
+  assumed_completion_tokens integer, -- estimated, beside completion_tokens, likewise
+  -- a part of prompt_tokens, beside cached_tokens: what the provider wrote to its cache; null: it did not say
   written_tokens            integer
 );
 create index model_calls_of_channel on model_calls (channel_id, id);
 create index model_calls_of_turn on model_calls (turn_id) where turn_id is not null;
 create index model_calls_by_time on model_calls (at);
-comment on column model_calls.job_id is 'the job that a summariser was called for; null: it is no summariser''s call';
-comment on column model_calls.assumed_prompt_tokens is
-  'estimated, beside prompt_tokens, of an answer that was cut short or came too late; 0: those are all, or the call cost nothing';
-comment on column model_calls.assumed_completion_tokens is 'estimated, beside completion_tokens, likewise';
-comment on column model_calls.written_tokens is
-  'a part of prompt_tokens, beside cached_tokens: what the provider wrote to its cache; null: it did not say';
 
 -- Counts the calls of a chain of turns and its subagents, as far as they are stored: hand-offs and reports of subagents begin turns
 -- that nobody asked for, and their calls are bounded together.
@@ -38,38 +34,28 @@ $$;
 
 -- Windows and token counts that were learned of models; all daemons of the database share them.
 create table learned_models (
-  server        text not null,
+  server        text not null, -- a hash of the server's address, whose path may hold a key
   model         text not null,
+  -- the window, until [models] says otherwise than `configured`, or `window_until` is past
   window_tokens integer check (window_tokens > 0),
-  configured    integer,
+  configured    integer, -- what [models] said of the window when it was learned; 0: nothing
   window_at     timestamptz,
-  factor        double precision check (factor > 0),
+  factor        double precision check (factor > 0), -- real tokens per estimated token
+  -- told: a refusal said it; measured: the server's counts show it; guessed: larger requests were refused, smaller ones answered
   window_source text not null default 'told',
-  window_until  timestamptz,
+  window_until  timestamptz, -- from then on the window is not believed; null: 30 days after window_at
   primary key (server, model),
   check ((window_tokens is null) = (window_at is null) and (window_tokens is null) = (configured is null))
 );
-comment on column learned_models.server is 'a hash of the server''s address, whose path may hold a key';
-comment on column learned_models.window_tokens is 'the window, until [models] says otherwise than `configured`, or `window_until` is past';
-comment on column learned_models.configured is 'what [models] said of the window when it was learned; 0: nothing';
-comment on column learned_models.factor is 'real tokens per estimated token';
-comment on column learned_models.window_source is
-  'told: a refusal said it; measured: the server''s counts show it; guessed: larger requests were refused, smaller ones answered';
-comment on column learned_models.window_until is 'from then on the window is not believed; null: 30 days after window_at';
 
 -- Fields that models have refused, so that no request has them again.
 create table refused_fields (
-  server text not null,
+  server text not null, -- a hash of the server's address, whose path may hold a key
   model  text not null,
-  field  text not null,
-  value  text not null,
-  status integer,
-  code   text not null,
+  field  text not null, -- as the API calls it, or one of ours: api, output_cap, user_behind_tool
+  value  text not null, -- what was refused; "": any value; "absent": that the field was not there
+  status integer, -- of HTTP; null: the refusal came in mid-stream
+  code   text not null, -- the server's code or type, a word; "": it sent none
   at     timestamptz not null default now(),
   primary key (server, model, field, value)
 );
-comment on column refused_fields.server is 'a hash of the server''s address, whose path may hold a key';
-comment on column refused_fields.field is 'as the API calls it, or one of ours: api, output_cap, user_behind_tool';
-comment on column refused_fields.value is 'what was refused; "": any value; "absent": that the field was not there';
-comment on column refused_fields.status is 'of HTTP; null: the refusal came in mid-stream';
-comment on column refused_fields.code is 'the server''s code or type, a word; "": it sent none';

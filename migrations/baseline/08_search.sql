@@ -5,7 +5,7 @@ create table entry_search (
   seq        bigint   not null,
   body       text     not null,
   tsv        tsvector not null,
-  line       text,
+  line       text, -- what a recall ranks it by (`ranked_line`), kept so that no tsvector is taken apart while a person waits
   primary key (channel_id, seq),
   foreign key (channel_id, seq) references entries
 );
@@ -16,33 +16,27 @@ alter table entry_search alter column body set statistics 0, alter column line s
 -- table was small takes the primary key, and reads the whole channel for as long as its connection lives (70 ms of 40,000
 -- entries). Rows are written over the pending list (0.1 ms instead of 2 ms an entry), which the indexer empties after each batch.
 create index entry_search_words on entry_search using gin ((channel_id + 0), tsv) with (fastupdate = on);
-comment on column entry_search.line is 'what a recall ranks it by (`ranked_line`), kept so that no tsvector is taken apart while a person waits';
 
 -- How far each channel is indexed, and what was retracted there. Its row is the lock of retractions (`lock_search`).
 create table search_progress (
   channel_id    bigint primary key references channels,
   indexed_to    bigint not null,
+  -- rows of 1..outdated_to are to be indexed again, because a migration has changed `index_entries`; 0: none
   outdated_to   bigint not null default 0,
-  erased_at     timestamptz,
+  erased_at     timestamptz, -- when a text of the channel was last retracted: older statistics of the index may tell its words
+  -- when a message of the channel was last deleted; null: the channel's owner knows of all deletions, and has begun again the
+  -- turn that had read one
   deleted_at    timestamptz,
-  taken_back    bigint not null default 0,
-  expired_at    timestamptz,
-  deleted_seq   bigint,
+  taken_back    bigint not null default 0, -- counts retractions: a reader that reads it twice knows whether one came in between
+  expired_at    timestamptz, -- when texts of the channel last expired: older statistics of the index may tell their words
+  deleted_seq   bigint, -- the first deleted message of whose deletion the channel's owner does not know
+  -- when words of another channel were last retracted that any turn here may have been shown; null: the channel's owner knows of
+  -- it
   shown_gone_at timestamptz
 );
 create index search_outdated on search_progress (channel_id) where outdated_to > 0;
 create index search_erased on search_progress (erased_at) where erased_at is not null;
 create index search_expired on search_progress (expired_at) where expired_at is not null;
-comment on column search_progress.outdated_to is
-  'rows of 1..outdated_to are to be indexed again, because a migration has changed `index_entries`; 0: none';
-comment on column search_progress.erased_at is 'when a text of the channel was last retracted: older statistics of the index may tell its words';
-comment on column search_progress.deleted_at is
-  'when a message of the channel was last deleted; null: the channel''s owner knows of all deletions, and has begun again the turn that had read one';
-comment on column search_progress.taken_back is 'counts retractions: a reader that reads it twice knows whether one came in between';
-comment on column search_progress.expired_at is 'when texts of the channel last expired: older statistics of the index may tell their words';
-comment on column search_progress.deleted_seq is 'the first deleted message of whose deletion the channel''s owner does not know';
-comment on column search_progress.shown_gone_at is
-  'when words of another channel were last retracted that any turn here may have been shown; null: the channel''s owner knows of it';
 
 -- Locks a channel's search index and returns how far it reaches: no deletion passes between reading a text and indexing it. A caller
 -- that also locks the channel's row takes this lock first, so that appends never wait for the indexer.
@@ -57,9 +51,7 @@ end $$;
 -- Counts retractions.
 create function search_progress_count() returns trigger language plpgsql as $$
 begin
-  if new.erased_at is not null and new.erased_at is distinct from old.erased_at then
-    new.taken_back := old.taken_back + 1;
-  end if;
+  if new.erased_at is not null and new.erased_at is distinct from old.erased_at then new.taken_back := old.taken_back + 1; end if;
   return new;
 end $$;
 create trigger search_progress_count before update of erased_at on search_progress
@@ -121,10 +113,7 @@ begin
     select ' ' || string_agg(repeat(lexeme || ' ', least(coalesce(cardinality(positions), 1), 3)), '') into v_words from unnest(p_lexemes);
     if p_text ~ '[?\uff1f\u061f]' then v_marks := '?'; end if;
   end if;
-  if v_words is null or length(v_words) > 1500 then
-    v_words := '';
-    v_marks := 'l' || v_marks;
-  end if;
+  if v_words is null or length(v_words) > 1500 then v_words := ''; v_marks := 'l' || v_marks; end if;
   return concat_ws(E'\t', v_marks, extract(epoch from p_at)::bigint, regexp_replace(coalesce(p_author, ''), '[[:space:][:cntrl:]]+', ' ', 'g'), v_words);
 end $$;
 

@@ -9,6 +9,7 @@ $$;
 create table memories (
   id            bigint generated always as identity primary key,
   agent         text   not null check (agent <> ''),
+  -- privacy, narrow to wide: what was said in a dm never shows in a channel
   scope         text   not null check (scope in ('dm', 'channel', 'workspace')),
   channel_id    bigint not null references channels,
   workspace     text   not null default '',
@@ -19,22 +20,27 @@ create table memories (
   statement     text   not null check (statement ~ '\S'),
   importance    real   not null default 0.5 check (importance between 0 and 1),
   valid_from    timestamptz not null default now(),
-  valid_to      timestamptz,
+  valid_to      timestamptz, -- when its speaker said something newer of the same
   superseded_by bigint references memories,
   summary_id    bigint references summaries,
   created_at    timestamptz not null default now(),
   tsv           tsvector generated always as (to_tsvector('english', subject || ' ' || asserted_by || ' ' || statement)) stored,
+  -- read_from..read_to: the entries whose words the jobs had read that said it; null: it is its sources' own words
   read_from     bigint,
   read_to       bigint,
-  telling       text[],
+  telling       text[], -- the terms by which it tells what was said; null: its statement has them
+  -- what it is compared by: the numbers, negations and names of its statement; null: it is compared with nothing
   marks         text[],
-  about         text[],
-  imported_at   timestamptz,
-  refers_from   date,
+  about         text[], -- the other words of its statement
+  imported_at   timestamptz, -- when it was read from a file; null: it was found or said here
+  refers_from   date, -- refers_from..refers_to: the days that it tells of; null: none
   refers_to     date,
+  -- of its marks those that take one value (dates, numbers, negations, days), and c: for a change; null: it is compared by all
+  -- marks
   slots         text[],
+  -- an older memory that says the same in other words, and is shown in its place while it holds
   same_as       bigint references memories on delete set null,
-  stands_for    boolean not null default false,
+  stands_for    boolean not null default false, -- a memory may be the same as this one; only then is it looked for
   constraint memories_refers check ((refers_from is null) = (refers_to is null) and refers_from <= refers_to)
 );
 alter table memories alter column subject set statistics 0, alter column statement set statistics 0, alter column tsv set statistics 0,
@@ -49,18 +55,6 @@ create index memories_read on memories (channel_id, read_to);
 create index memories_same_as on memories (same_as) where same_as is not null;
 create index memories_words on memories using gin (channel_id, tsv) with (fastupdate = off);
 create index memories_shared_words on memories using gin (workspace, tsv) with (fastupdate = off) where scope = 'workspace';
-comment on column memories.scope is 'privacy, narrow to wide: what was said in a dm never shows in a channel';
-comment on column memories.valid_to is 'when its speaker said something newer of the same';
-comment on column memories.read_from is 'read_from..read_to: the entries whose words the jobs had read that said it; null: it is its sources'' own words';
-comment on column memories.telling is 'the terms by which it tells what was said; null: its statement has them';
-comment on column memories.marks is 'what it is compared by: the numbers, negations and names of its statement; null: it is compared with nothing';
-comment on column memories.about is 'the other words of its statement';
-comment on column memories.imported_at is 'when it was read from a file; null: it was found or said here';
-comment on column memories.refers_from is 'refers_from..refers_to: the days that it tells of; null: none';
-comment on column memories.slots is
-  'of its marks those that take one value (dates, numbers, negations, days), and c: for a change; null: it is compared by all marks';
-comment on column memories.same_as is 'an older memory that says the same in other words, and is shown in its place while it holds';
-comment on column memories.stands_for is 'a memory may be the same as this one; only then is it looked for';
 
 -- The entries that prove a memory, with the words of each.
 create table memory_sources (
@@ -90,7 +84,6 @@ create table memory_showings (
   seq        bigint not null,
   primary key (memory_id, channel_id)
 );
-comment on table memory_showings is 'memories that turns of other channels were shown; it has no text, and a row outlives its memory';
 
 -- Refused memories: how many, and never what they said.
 create table memory_rejections (
@@ -107,7 +100,6 @@ create table shared_memories (
   other text not null check (other <> '' and other <> agent),
   primary key (agent, other)
 );
-comment on table shared_memories is 'the agent may be shown memories of the other one, in the same places in which it is shown its own';
 
 -- At every commit, each memory has a source.
 create function memories_have_source() returns trigger language plpgsql as $$
@@ -405,10 +397,7 @@ begin
   select e.deleted_at is not null,
          (select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq order by r.revision desc limit 1)
     into v_deleted, v_edited from entries e where e.channel_id = p_channel and e.seq = entry_seq;
-  if v_deleted or v_edited <> p_text then
-    proofs := 0;
-    return;
-  end if;
+  if v_deleted or v_edited <> p_text then proofs := 0; return; end if;
   v_source := jsonb_build_object('seq', entry_seq, 'quote', p_memory->'sources'->0->>'quote');
   memory := add_memory(p_channel, null, p_memory || jsonb_build_object('sources', jsonb_build_array(v_source)));
   select count(*) into proofs from memory_sources s where s.memory_id = remember_message.memory;

@@ -19,10 +19,9 @@ create table vector_progress (
   channel_id  bigint primary key references channels,
   model       text   not null,
   entries_to  bigint not null default 0,
+  -- the last memory, by id: those of a channel are written under its row lock, so that they come in the order of their ids
   memories_to bigint not null default 0
 );
-comment on column vector_progress.memories_to is
-  'the last memory, by id: those of a channel are written under its row lock, so that they come in the order of their ids';
 
 -- A deleted or expired text loses its vector; an edited one by `store/deletion/carriers/vectors.ts`.
 create function entries_drop_vector() returns trigger language plpgsql as $$

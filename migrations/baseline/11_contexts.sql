@@ -13,14 +13,13 @@ create table context_records (
 alter table context_records alter column content set statistics 0;
 create index context_records_of_channel on context_records (channel_id, turn_id);
 create index context_records_memories on context_records using gin (memories);
-comment on table context_records is 'what the last request of each of a channel''s newest turns was made of, without texts';
 
 -- A retraction holds this row until it commits, so that no record can be written beside it.
 create table context_voids (
   channel_id bigint primary key references channels,
+  -- when a text of the channel was last retracted: turns that had begun before may have seen it
   voided_at  timestamptz not null default '-infinity'
 );
-comment on column context_voids.voided_at is 'when a text of the channel was last retracted: turns that had begun before may have seen it';
 
 -- Each channel has such a row from its beginning: a row that does not exist cannot be locked.
 create function channels_have_voids() returns trigger language plpgsql as $$

@@ -74,8 +74,7 @@ declare v_last bigint; v_entry entries; v_current text; v_revision integer; v_at
 begin
   perform lock_search(p_channel);
   select c.last_seq into strict v_last from channels c where c.id = p_channel for no key update;
-  select e.* into v_entry from entries e
-   where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null;
+  select e.* into v_entry from entries e where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null;
   if not found then outcome := 'unknown'; return; end if;
   seq := v_entry.seq;
   if v_entry.expired_at is not null then outcome := 'expired'; return; end if;

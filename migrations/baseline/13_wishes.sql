@@ -6,14 +6,15 @@ create table wishes (
   channel_id bigint not null,
   seq        bigint not null,
   agent      text   not null,
-  act        text   not null,
+  act        text   not null, -- want, or stop: it is no longer wanted
   topic      text   not null,
-  person     text,
-  asker      text   not null,
+  person     text, -- id of the person whom it is for, who has said it; null: everybody in the channel
+  asker      text   not null, -- id of the person who said it
   wish       text   not null,
   quote      text   not null,
   at         timestamptz not null,
   key_id     text   not null,
+  -- HMAC-SHA256 of the other columns but id and learned_at, under the key of the installation that key_id names
   signature  text   not null,
   learned_at timestamptz not null default clock_timestamp(),
   foreign key (channel_id, seq) references entries (channel_id, seq),
@@ -21,20 +22,14 @@ create table wishes (
   constraint wishes_have_times check (isfinite(at) and isfinite(learned_at))
 );
 alter table wishes alter column wish set statistics 0, alter column quote set statistics 0;
-comment on column wishes.act is 'want, or stop: it is no longer wanted';
-comment on column wishes.person is 'id of the person whom it is for, who has said it; null: everybody in the channel';
-comment on column wishes.asker is 'id of the person who said it';
-comment on column wishes.signature is 'HMAC-SHA256 of the other columns but id and learned_at, under the key of the installation that key_id names';
 
 -- Each person ends for themselves a wish that several people share. A refusal is deleted with the wish that it is of.
 create table wish_refusals (
   wish_id bigint not null references wishes (id) on delete cascade,
-  person  text   not null check (person <> ''),
+  person  text   not null check (person <> ''), -- the platform's id of the person
   at      timestamptz not null default clock_timestamp() check (isfinite(at)),
   primary key (wish_id, person)
 );
-comment on table wish_refusals is 'who has ended for themselves what others wish for';
-comment on column wish_refusals.person is 'the platform''s id of the person';
 
 -- Wishes come with the summary of their job, in its transaction. A message that was edited or deleted meanwhile brings none.
 create function jobs_bring_wishes() returns trigger language plpgsql as $$
@@ -75,8 +70,7 @@ declare v_there boolean;
 begin
   perform touch_wishes(p_channel);
   select exists (select from wishes w where w.channel_id in (p_channel, parent_channel(p_channel)) and w.id = any (p_ids)) into v_there;
-  delete from wishes w
-   where w.channel_id in (p_channel, parent_channel(p_channel)) and w.id = any (p_ids) and w.asker = p_person;
+  delete from wishes w where w.channel_id in (p_channel, parent_channel(p_channel)) and w.id = any (p_ids) and w.asker = p_person;
   insert into wish_refusals (wish_id, person)
     select w.id, p_person from wishes w where w.channel_id in (p_channel, parent_channel(p_channel)) and w.id = any (p_ids)
     on conflict (wish_id, person) do update set at = excluded.at;

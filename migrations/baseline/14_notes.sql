@@ -6,10 +6,12 @@ create table notes (
   channel_id  bigint not null references channels (id),
   turn_id     bigint not null references turns (id),
   agent       text   not null,
-  file        text   not null,
+  file        text   not null, -- in the folder of the agent
   text        text   not null,
-  read_to     bigint not null,
+  read_to     bigint not null, -- the last message that its turn answers: its writer may have read everything up to there
   written_at  timestamptz not null default clock_timestamp(),
+  -- since when it tells of something that was retracted; the row is deleted a month later, unless the line still stands in the
+  -- file
   gone_at     timestamptz,
   constraint notes_gone_tell_nothing check (gone_at is null or text = '')
 );
@@ -18,10 +20,6 @@ create index notes_of_channel on notes (channel_id);
 create index notes_gone on notes (agent, id) where gone_at is not null;
 -- A turn asks for the lines of its files that are to be removed, or have been.
 create index notes_gone_of_file on notes (agent, file) where gone_at is not null;
-comment on column notes.file is 'in the folder of the agent';
-comment on column notes.read_to is 'the last message that its turn answers: its writer may have read everything up to there';
-comment on column notes.gone_at is
-  'since when it tells of something that was retracted; the row is deleted a month later, unless the line still stands in the file';
 
 -- Returns how often a text was retracted that a turn of the channel may have seen.
 create function notes_taken_back(p_channel bigint) returns bigint language sql stable as $$

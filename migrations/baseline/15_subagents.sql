@@ -4,33 +4,36 @@
 create table subagents (
   id         bigint  generated always as identity primary key,
   channel_id bigint  not null references channels,
-  number     integer not null,
+  number     integer not null, -- in its channel, as people and the agent call it
   turn_id    bigint  not null references turns,
   epoch      bigint  not null,
   agent      text    not null,
-  key        text,
+  key        text, -- identifies the task within its turn: a turn that runs again finds its run by this
   call_id    text    not null,
-  asked_seq  bigint,
-  read_to    bigint  not null,
+  asked_seq  bigint, -- the message for which it was begun
+  read_to    bigint  not null, -- the last message that its turn answers: its task may repeat words up to there
   task       text    not null,
   persona    text,
   model      text,
   tools      text[]  not null,
-  brief      text,
+  brief      text, -- what it was told of the conversation
   state      text    not null default 'running' check (state in ('running', 'done', 'failed', 'stopped', 'void')),
+  -- how its agent learns of its end. call: by the result of its call; later: it goes on after its turn; entry: by a message that
+  -- is due; nobody: no one waits for it
   told       text    check (told in ('call', 'later', 'entry', 'nobody')),
-  told_with  integer,
+  told_with  integer, -- number of the first of those that are reported together
   result     text    not null default '',
+  -- its calls and their results so far: a daemon that resumes it does not pay for them again
   steps      jsonb   not null default '[]',
-  entries    bigint[] not null default '{}',
+  entries    bigint[] not null default '{}', -- messages that it has found
   memories   bigint[] not null default '{}',
   tokens_in  bigint  not null default 0,
   tokens_out bigint  not null default 0,
-  begun      integer not null default 0,
+  begun      integer not null default 0, -- how often it was begun since its last step
   spent_ms   bigint  not null default 0,
   started_at timestamptz not null default clock_timestamp(),
   ended_at   timestamptz,
-  closed_at  timestamptz,
+  closed_at  timestamptz, -- since when its agent knows how it ended
   unique (channel_id, number),
   constraint subagents_end check ((state = 'running') = (ended_at is null)),
   constraint subagents_closed_are_told check (closed_at is null or (told is not null and state <> 'running')),
@@ -43,27 +46,11 @@ alter table subagents alter column task set statistics 0, alter column result se
 create unique index subagents_key on subagents (turn_id, key);
 create index subagents_open on subagents (channel_id) where closed_at is null;
 create index subagents_memories on subagents using gin (memories) where closed_at is null;
-comment on table subagents is 'runs of a model that an agent has begun from a turn';
-comment on column subagents.number is 'in its channel, as people and the agent call it';
-comment on column subagents.key is 'identifies the task within its turn: a turn that runs again finds its run by this';
-comment on column subagents.asked_seq is 'the message for which it was begun';
-comment on column subagents.read_to is 'the last message that its turn answers: its task may repeat words up to there';
-comment on column subagents.brief is 'what it was told of the conversation';
-comment on column subagents.told is
-  'how its agent learns of its end. call: by the result of its call; later: it goes on after its turn; entry: by a message that is due; nobody: no one waits for it';
-comment on column subagents.told_with is 'number of the first of those that are reported together';
-comment on column subagents.steps is 'its calls and their results so far: a daemon that resumes it does not pay for them again';
-comment on column subagents.entries is 'messages that it has found';
-comment on column subagents.begun is 'how often it was begun since its last step';
-comment on column subagents.closed_at is 'since when its agent knows how it ended';
 
 -- Locks the channel's row for its owner. False: a text that a run may have read was retracted since the run has looked.
 create function subagents_may_write(p_channel bigint, p_epoch bigint, p_taken_back bigint) returns boolean language plpgsql as $$
 begin
-  if p_taken_back is null then
-    perform lock_owned(p_channel, p_epoch);
-    return true;
-  end if;
+  if p_taken_back is null then perform lock_owned(p_channel, p_epoch); return true; end if;
   perform lock_owned_below(p_channel, p_epoch);
   return p_taken_back = notes_taken_back(p_channel);
 end $$;
@@ -74,16 +61,10 @@ create function begin_subagent(
   p_channel bigint, p_epoch bigint, p_turn bigint, p_taken_back bigint, p_most integer, p_row jsonb, out outcome text, out id bigint
 ) language plpgsql as $$
 begin
-  if not subagents_may_write(p_channel, p_epoch, p_taken_back) then
-    outcome := 'changed';
-    return;
-  end if;
+  if not subagents_may_write(p_channel, p_epoch, p_taken_back) then outcome := 'changed'; return; end if;
   update subagents s set told = null, call_id = p_row->>'call_id'
    where s.turn_id = p_turn and s.key = p_row->>'key' and s.told is distinct from 'entry' returning s.id into begin_subagent.id;
-  if found then
-    outcome := 'found';
-    return;
-  end if;
+  if found then outcome := 'found'; return; end if;
   if p_most <= (select count(*) from subagents s where s.channel_id = p_channel and s.closed_at is null) then
     outcome := 'full';
     return;
@@ -177,8 +158,7 @@ begin
      set told = 'nobody', state = case s.state when 'running' then 'stopped' else s.state end,
          ended_at = coalesce(s.ended_at, clock_timestamp())
    where s.channel_id = p_channel and s.closed_at is null;
-  perform blank_subagents(array(
-    select s.id from subagents s where s.channel_id = p_channel and s.closed_at is null), null);
+  perform blank_subagents(array(select s.id from subagents s where s.channel_id = p_channel and s.closed_at is null), null);
 end $$;
 
 -- A memory that is deleted voids the runs that were shown it, in whatever channel.

@@ -11,32 +11,24 @@ create table approvals (
   call_id      text   not null,
   agent        text   not null,
   tool         text   not null,
-  arguments    text   not null,
-  fingerprint  text   not null,
+  arguments    text   not null, -- as the log has them; "" once they would tell a retracted text
+  fingerprint  text   not null, -- SHA-256 of the tool and the canonical form of its arguments; it is removed with them
   state        text   not null default 'open'
     check (state in ('open', 'allowed', 'running', 'done', 'denied', 'expired', 'void')),
   asked_at     timestamptz not null default clock_timestamp(),
   expires_at   timestamptz not null,
-  key          uuid   not null default gen_random_uuid(),
-  message_id   text,
-  shown        text,
+  key          uuid   not null default gen_random_uuid(), -- the idempotency key of the question's message
+  message_id   text, -- the platform's id of the message that shows the question
+  shown        text, -- what that message shows: posting (it may be there), or a value of approval_shown
   decided_by   text,
   decided_name text   not null default '',
   decided_at   timestamptz,
-  reason       text   not null default '',
-  told_at      timestamptz,
+  reason       text   not null default '', -- what the person said who denied it, until the log says it
+  told_at      timestamptz, -- since when its channel's log has the entry that reports the decision
   unique (turn_id, call_id)
 );
 alter table approvals alter column arguments set statistics 0, alter column fingerprint set statistics 0,
                       alter column decided_name set statistics 0, alter column reason set statistics 0;
-comment on table approvals is 'calls of tools that wait, or have waited, for a person''s approval';
-comment on column approvals.arguments is 'as the log has them; "" once they would tell a retracted text';
-comment on column approvals.fingerprint is 'SHA-256 of the tool and the canonical form of its arguments; it is removed with them';
-comment on column approvals.key is 'the idempotency key of the question''s message';
-comment on column approvals.message_id is 'the platform''s id of the message that shows the question';
-comment on column approvals.shown is 'what that message shows: posting (it may be there), or a value of approval_shown';
-comment on column approvals.reason is 'what the person said who denied it, until the log says it';
-comment on column approvals.told_at is 'since when its channel''s log has the entry that reports the decision';
 
 -- Returns what the message of a question is to show.
 create function approval_shown(p_state text, p_arguments text) returns text language sql immutable as $$
@@ -56,16 +48,14 @@ create table approval_rules (
   channel_id  bigint not null references channels (id),
   agent       text   not null,
   tool        text   not null,
-  arguments   text   not null,
+  arguments   text   not null, -- their canonical form
   fingerprint text   not null,
-  approval_id bigint not null references approvals (id),
+  approval_id bigint not null references approvals (id), -- the approval by which it was made
   since       timestamptz not null default clock_timestamp(),
   unique (channel_id, agent, fingerprint)
 );
 alter table approval_rules alter column arguments set statistics 0, alter column fingerprint set statistics 0;
 create index approval_rules_of_approval on approval_rules (approval_id);
-comment on column approval_rules.arguments is 'their canonical form';
-comment on column approval_rules.approval_id is 'the approval by which it was made';
 
 -- Notes the approvals that the calls of a turn wait for, and the ends of those that it has run. It comes in one transaction with the
 -- turn's entries.

@@ -4,22 +4,24 @@
 create table reminders (
   id         bigint generated always as identity primary key,
   channel_id bigint not null references channels (id),
-  kind       text   check (kind in ('once', 'cron')),
+  kind       text   check (kind in ('once', 'cron')), -- unused: a reminder that recurs has a `cron`
   cron       text,
   time_zone  text   not null,
   text       text   not null,
-  next_at    timestamptz,
+  next_at    timestamptz, -- when it is due next; of what is missed while no daemon runs, the first
   state      text   not null default 'active' check (state in ('active', 'done', 'cancelled', 'gone')),
-  asked_key  text,
-  asked_seq  bigint,
+  asked_key  text, -- names one asking, so that a repeated write adds nothing
+  asked_seq  bigint, -- the message that asked for it, with which it is deleted; null: the configuration has it
   asker_id   text,
   asker_name text,
   turn_id    bigint references turns (id),
+  -- of one run of its turn: a reminder of a run that ended before its call was logged is replaced by the next run
   run        text,
   call_id    text,
+  -- the last message that its turn answers: its text may repeat everything up to there; null: a person typed it
   read_to    bigint,
   agent      text,
-  name       text,
+  name       text, -- of a schedule of the configuration, whose agent is `agent`
   created_at timestamptz not null default clock_timestamp(),
   ended_at   timestamptz,
   constraint reminders_have_a_rule check ((kind = 'cron') = (cron is not null)),
@@ -31,13 +33,6 @@ create table reminders (
 );
 alter table reminders alter column text set statistics 0;
 create index reminders_due on reminders (next_at) where state = 'active';
-comment on column reminders.kind is 'unused: a reminder that recurs has a `cron`';
-comment on column reminders.next_at is 'when it is due next; of what is missed while no daemon runs, the first';
-comment on column reminders.asked_key is 'names one asking, so that a repeated write adds nothing';
-comment on column reminders.asked_seq is 'the message that asked for it, with which it is deleted; null: the configuration has it';
-comment on column reminders.run is 'of one run of its turn: a reminder of a run that ended before its call was logged is replaced by the next run';
-comment on column reminders.read_to is 'the last message that its turn answers: its text may repeat everything up to there; null: a person typed it';
-comment on column reminders.name is 'of a schedule of the configuration, whose agent is `agent`';
 
 -- Returns the reminder of which a message of the log is an occurrence; null: it is none.
 create function reminder_of(p_message_id text) returns bigint language sql immutable parallel safe as $$

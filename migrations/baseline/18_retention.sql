@@ -7,15 +7,14 @@
 create table entry_prints (
   channel_id bigint not null,
   seq        bigint not null,
-  key_id     text   not null,
+  key_id     text   not null, -- tells keys apart, and nothing of the key
+  -- of the terms of what the message said last, 8 bytes each: of earlier texts nothing is left once they are covered
   said       bytea  not null check (octet_length(said) % 8 = 0),
   primary key (channel_id, seq),
   foreign key (channel_id, seq) references entries on delete cascade
 );
 alter table entry_prints alter column said set statistics 0;
 create index entry_prints_keys on entry_prints (channel_id, key_id);
-comment on column entry_prints.key_id is 'tells keys apart, and nothing of the key';
-comment on column entry_prints.said is 'of the terms of what the message said last, 8 bytes each: of earlier texts nothing is left once they are covered';
 
 -- The prints are deleted with their message. Deferred: until the commit the deletion compares by them.
 create function entries_drop_prints() returns trigger language plpgsql as $$
@@ -99,9 +98,7 @@ begin
   if exists (select from entry_search s where s.channel_id = p_channel and s.seq = p_last + 1) then
     perform index_entries(p_channel, p_last + 1, p_last + 1);
   end if;
-  if v_seqs <> '{}' then
-    update search_progress p set expired_at = clock_timestamp() where p.channel_id = p_channel;
-  end if;
+  if v_seqs <> '{}' then update search_progress p set expired_at = clock_timestamp() where p.channel_id = p_channel; end if;
   delete from context_records r using turns t
    where r.channel_id = p_channel and t.id = r.turn_id and t.to_seq between p_first and p_last;
   update approvals a set arguments = '', fingerprint = '', reason = '',

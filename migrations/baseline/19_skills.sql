@@ -4,8 +4,6 @@ create table active_skills (
   channel_id bigint not null references channels,
   name       text not null,
   since      timestamptz not null default now(),
-  agent      text not null default '',
+  agent      text not null default '', -- whose prompts; empty: those of the channel's own agent
   primary key (channel_id, agent, name)
 );
-comment on table active_skills is 'skills whose text stands in a channel''s prompts';
-comment on column active_skills.agent is 'whose prompts; empty: those of the channel''s own agent';

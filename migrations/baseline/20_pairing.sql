@@ -3,44 +3,35 @@
 
 create table paired_people (
   platform   text        not null check (platform <> ''),
-  person     text        not null check (person <> ''),
+  person     text        not null check (person <> ''), -- the platform's id of the person
   since      timestamptz not null default clock_timestamp(),
-  let_in_by  text        not null,
-  unread_to  timestamptz,
-  unread_ids text[]      not null default '{}',
-  greet_in   text,
+  let_in_by  text        not null, -- platform:id of an owner; operator: by the command line
+  unread_to  timestamptz, -- up to here, by the platform's clock, they wrote as a stranger: those messages are never read
+  unread_ids text[]      not null default '{}', -- their messages of just that time: later ones may have the same
+  greet_in   text, -- name of the direct channel in which they are to be told that they were let in; null: they were told
   primary key (platform, person)
 );
-comment on column paired_people.person is 'the platform''s id of the person';
-comment on column paired_people.let_in_by is 'platform:id of an owner; operator: by the command line';
-comment on column paired_people.unread_to is 'up to here, by the platform''s clock, they wrote as a stranger: those messages are never read';
-comment on column paired_people.unread_ids is 'their messages of just that time: later ones may have the same';
-comment on column paired_people.greet_in is 'name of the direct channel in which they are to be told that they were let in; null: they were told';
 
 -- Strangers who have asked to be let in.
 create table pairing_requests (
   platform    text        not null check (platform <> ''),
   person      text        not null check (person <> ''),
-  name        text        not null,
+  name        text        not null, -- what the person is called on the platform, for the owner who lets them in
   channel     text        not null,
   code        text        not null,
   asked_at    timestamptz not null default clock_timestamp(),
-  said_to     timestamptz not null,
-  said_ids    text[]      not null,
-  owners_know boolean     not null default false,
+  said_to     timestamptz not null, -- when they have written last, by the platform's clock
+  said_ids    text[]      not null, -- ids of their messages of just that time
+  owners_know boolean     not null default false, -- the platform's owners were told of it
   primary key (platform, person)
 );
 alter table pairing_requests alter column name set statistics 0;
-comment on column pairing_requests.said_to is 'when they have written last, by the platform''s clock';
-comment on column pairing_requests.said_ids is 'ids of their messages of just that time';
-comment on column pairing_requests.name is 'what the person is called on the platform, for the owner who lets them in';
-comment on column pairing_requests.owners_know is 'the platform''s owners were told of it';
 
+-- When the owners of a platform were told last that somebody asks to be let in.
 create table pairing_news (
   platform text primary key check (platform <> ''),
   told_at  timestamptz not null
 );
-comment on table pairing_news is 'when the owners of a platform were told last that somebody asks to be let in';
 
 -- Notes that a stranger has written. state: paired (they are let in already), asked (this is their new code), waiting (they have one).
 -- Of several daemons that hear of the same message one gets asked. At most p_most requests of a platform wait: strangers must shut nobody
@@ -56,10 +47,7 @@ begin
      set said_to = greatest(r.said_to, p_at),
          said_ids = case when p_at > r.said_to then array[p_id] when p_at = r.said_to then r.said_ids || p_id else r.said_ids end
    where r.platform = p_platform and r.person = p_person and r.asked_at > clock_timestamp() - p_valid;
-  if found then
-    state := 'waiting';
-    return;
-  end if;
+  if found then state := 'waiting'; return; end if;
   delete from pairing_requests r where r.asked_at <= clock_timestamp() - p_valid;
   delete from pairing_requests r
    where r.platform = p_platform and r.person in (

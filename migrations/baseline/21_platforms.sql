@@ -3,23 +3,20 @@
 -- Up to when each platform was heard. Later messages of a channel that the log does not know are looked for, too.
 create table heard_marks (
   platform text        not null,
-  account  text        not null,
-  heard_to timestamptz not null,
+  account  text        not null, -- the bot as whom Weir listens, by the platform's id
+  heard_to timestamptz not null, -- everything that was said to it before is in the log, or on record as missing
   primary key (platform, account)
 );
-comment on column heard_marks.account is 'the bot as whom Weir listens, by the platform''s id';
-comment on column heard_marks.heard_to is 'everything that was said to it before is in the log, or on record as missing';
 
 -- Commands in messages are no messages of the log. Each command that has run is noted here, so that reading the channel's past
 -- messages again does not run it again.
 create table run_commands (
   platform   text not null,
   message_id text not null,
-  claim      uuid not null,
+  claim      uuid not null, -- of the attempt that ran it: one whose answer was lost finds its own
   run_at     timestamptz not null default now(),
   primary key (platform, message_id)
 );
-comment on column run_commands.claim is 'of the attempt that ran it: one whose answer was lost finds its own';
 
 -- In which servers a name of the configuration holds, as [{id, name}]: settled when Weir first starts with that name. A name
 -- decides nothing by itself, because anybody may take one.
@@ -37,15 +34,14 @@ create table confirmed_names (
 create table gateway_sessions (
   platform   text        not null check (platform <> ''),
   shard      smallint    not null check (shard >= 0),
+  -- among how many shards the servers were divided: with another number of them it is another session
   shards     smallint    not null check (shards > shard),
-  account    text        not null check (account <> ''),
+  account    text        not null check (account <> ''), -- the platform's id of the bot
   session    text        not null check (session <> ''),
   resume_url text        not null,
+  -- everything up to this event is in the log, or left no trace there: it is never ahead of the log
   sequence   bigint      not null check (sequence >= 0),
+  -- when the session was known to live: platforms keep one for some minutes only
   heard_at   timestamptz not null default clock_timestamp(),
   primary key (platform, shard)
 );
-comment on column gateway_sessions.shards is 'among how many shards the servers were divided: with another number of them it is another session';
-comment on column gateway_sessions.account is 'the platform''s id of the bot';
-comment on column gateway_sessions.sequence is 'everything up to this event is in the log, or left no trace there: it is never ahead of the log';
-comment on column gateway_sessions.heard_at is 'when the session was known to live: platforms keep one for some minutes only';

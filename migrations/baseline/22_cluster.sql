@@ -3,25 +3,18 @@
 
 create table partitions (
   id       smallint    primary key check (id between 0 and 63),
+  -- raised when a daemon takes the partition: with an older one, no channel of it can be taken
   epoch    bigint      not null default 0,
-  owner    text,
+  owner    text, -- name of the daemon that took it last; null: nobody has yet
   taken_at timestamptz
 );
 insert into partitions (id) select generate_series(0, 63);
-comment on column partitions.epoch is 'raised when a daemon takes the partition: with an older one, no channel of it can be taken';
-comment on column partitions.owner is 'name of the daemon that took it last; null: nobody has yet';
 
--- The epoch of a partition never falls.
-create function partitions_refuse_fall() returns trigger language plpgsql as $$
-begin
-  raise exception 'the epoch of partition % must not fall', old.id using errcode = 'WE001';
-end $$;
 create trigger partitions_refuse_fall before update on partitions for each row
-  when (new.epoch < old.epoch) execute function partitions_refuse_fall();
+  when (new.epoch < old.epoch) execute function refuse_fall();
 
 -- Takes partitions for a daemon: raises their epochs. The rows are locked in one order, so that two daemons cannot deadlock.
-create function take_partitions(p_ids smallint[], p_daemon text)
-returns table (id smallint, epoch bigint) language sql as $$
+create function take_partitions(p_ids smallint[], p_daemon text) returns table (id smallint, epoch bigint) language sql as $$
   with locked as materialized (
     select p.id from partitions p where p.id = any(p_ids) order by p.id for no key update)
   update partitions p set epoch = p.epoch + 1, owner = p_daemon, taken_at = clock_timestamp()
@@ -46,64 +39,51 @@ end $$;
 -- Each daemon of a cluster writes a row every two seconds, for people to see who is there and how they fare. A row is also how a
 -- daemon is asked to hand its channels on. Who owns a channel follows from `partitions`, and never from here.
 create table members (
-  id               uuid        primary key,
+  id               uuid        primary key, -- of one run of a daemon: a restarted daemon has another
   name             text        not null check (name <> ''),
   version          text        not null,
   host             text        not null,
   pid              integer     not null,
   started_at       timestamptz not null,
-  seen_at          timestamptz not null default clock_timestamp(),
+  seen_at          timestamptz not null default clock_timestamp(), -- by the clock of the database
+  -- it is to hand its partitions on, and to take none: somebody's wish, until it is withdrawn or the daemon restarts
   is_drained       boolean     not null default false,
-  held             smallint[]  not null,
+  held             smallint[]  not null, -- the partitions that it owns, as it knows
   vitals           jsonb       not null,
-  key_id           text,
-  looks_for_prints boolean     not null default false
+  key_id           text, -- which key it signs with: tells keys apart, and nothing of the key. Null: it has none
+  looks_for_prints boolean     not null default false -- unused
 );
-comment on column members.id is 'of one run of a daemon: a restarted daemon has another';
-comment on column members.seen_at is 'by the clock of the database';
-comment on column members.is_drained is 'it is to hand its partitions on, and to take none: somebody''s wish, until it is withdrawn or the daemon restarts';
-comment on column members.held is 'the partitions that it owns, as it knows';
-comment on column members.key_id is 'which key it signs with: tells keys apart, and nothing of the key. Null: it has none';
-comment on column members.looks_for_prints is 'unused';
 
 -- Daemons of a cluster share out the connections to a platform, which divides a bot's servers among its shards. Each daemon takes its
 -- shards here, and only the last that took a shard keeps how far it was heard.
 
 create table gateway_shard_counts (
   platform  text        primary key check (platform <> ''),
+  -- among how many shards all daemons divide the servers; it changes only while no daemon has a shard
   shards    smallint    not null check (shards > 0),
   agreed_at timestamptz not null default clock_timestamp()
 );
-comment on column gateway_shard_counts.shards is 'among how many shards all daemons divide the servers; it changes only while no daemon has a shard';
 
 create table gateway_shards (
   platform text        not null check (platform <> ''),
   shard    smallint    not null check (shard >= 0),
-  epoch    bigint      not null,
-  owner    text        not null,
-  member   uuid,
+  epoch    bigint      not null, -- raised when a daemon takes the shard: with an older one, nothing of its session can be kept
+  owner    text        not null, -- name of the daemon that took it last
+  member   uuid, -- that daemon's row of members; null: it has given the shard back in order
   taken_at timestamptz not null default clock_timestamp(),
   primary key (platform, shard)
 );
-comment on column gateway_shards.epoch is 'raised when a daemon takes the shard: with an older one, nothing of its session can be kept';
-comment on column gateway_shards.owner is 'name of the daemon that took it last';
-comment on column gateway_shards.member is 'that daemon''s row of members; null: it has given the shard back in order';
 
--- The epoch of a shard never falls.
-create function gateway_shards_refuse_fall() returns trigger language plpgsql as $$
-begin
-  raise exception 'the epoch of shard % of % must not fall', old.shard, old.platform using errcode = 'WE001';
-end $$;
 create trigger gateway_shards_refuse_fall before update on gateway_shards for each row
-  when (new.epoch < old.epoch) execute function gateway_shards_refuse_fall();
+  when (new.epoch < old.epoch) execute function refuse_fall();
 
+-- When the next shard of a bucket may log in: the platform wants a pause between two of one bucket.
 create table gateway_logins (
   platform text        not null check (platform <> ''),
   bucket   smallint    not null check (bucket >= 0),
   free_at  timestamptz not null,
   primary key (platform, bucket)
 );
-comment on table gateway_logins is 'when the next shard of a bucket may log in: the platform wants a pause between two of one bucket';
 
 -- Returns among how many shards the daemons divide a platform's servers: the wanted number, unless a daemon that is there has a shard
 -- by another number. A daemon that has just taken a shard counts as there, whether or not it has reported itself yet. The lock of the

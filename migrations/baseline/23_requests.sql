@@ -2,7 +2,7 @@
 
 create table requests (
   id         bigint generated always as identity primary key,
-  channel_id bigint references channels,
+  channel_id bigint references channels, -- null: it is about no channel
   kind       text   not null constraint requests_kind_known
              check (kind in ('compact', 'redo', 'forget', 'status', 'reload', 'stop', 'reset')),
   created_at timestamptz not null default now(),
@@ -10,24 +10,18 @@ create table requests (
   ended_at   timestamptz,
   answer     jsonb,
   job_id     bigint,
-  taken_as   text,
-  person     text,
+  taken_as   text, -- unused
+  person     text, -- the platform's id of the person who is to be forgotten in the channel
+  -- of compact: what the summary is to keep above all, in somebody's words; it is removed when the request is taken
   focus      text,
-  for_daemon text,
-  for_host   text,
+  for_daemon text, -- its name in the cluster; null: any may take it
+  for_host   text, -- the machine whose daemon takes it first; null: any
   constraint requests_redo_has_job check ((kind = 'redo') = (job_id is not null)),
   constraint requests_forget_has_person check ((kind = 'forget') = (person is not null)),
   constraint requests_of_daemon_has_no_channel check ((kind in ('status', 'reload')) = (channel_id is null))
 );
 alter table requests alter column answer set statistics 0, alter column focus set statistics 0;
 create index requests_waiting on requests (id) where taken_at is null;
-comment on column requests.channel_id is 'null: it is about no channel';
-comment on column requests.taken_as is 'unused';
-comment on column requests.person is 'the platform''s id of the person who is to be forgotten in the channel';
-comment on column requests.focus is
-  'of compact: what the summary is to keep above all, in somebody''s words; it is removed when the request is taken';
-comment on column requests.for_daemon is 'its name in the cluster; null: any may take it';
-comment on column requests.for_host is 'the machine whose daemon takes it first; null: any';
 
 -- Wakes the daemons that listen.
 create function requests_notify() returns trigger language plpgsql as $$

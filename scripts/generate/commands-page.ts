@@ -38,6 +38,7 @@ everybody is an owner.
 
 | typed | does |
 | --- | --- |
+| \`/help\`, \`/help all\` | the common commands; all of them, and the keys |
 | \`/raw\` | show answers as they are written, without drawing their Markdown; again: drawn |
 | \`/export [FILE \\| html \\| print]\` | the conversation into a new file of the current folder, or onto the screen; with \`html\`, or a FILE that ends so, as a page with pictures |
 | \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
@@ -46,6 +47,7 @@ everybody is an owner.
 | Tab, arrow up | completes commands and their words; recalls earlier inputs, also of earlier sessions |
 | Ctrl-C | ends the current answer, else clears the line; twice within two seconds: leaves |
 | Ctrl-D | leaves after the current answer; Ctrl-C then ends at once |
+| a command while an answer is being written | is shown with its own answer below that answer's end, or once it has stood still for five seconds |
 
 Times are in this machine's zone, unless \`time_zone\` names another than UTC. With \`NO_COLOR\` Markdown keeps its marks; piped output is not
 drawn. The data folder's file \`history\` keeps what was typed.
@@ -53,7 +55,10 @@ drawn. The data folder's file \`history\` keeps what was typed.
 ## On the command line
 
 \`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
-Each command but \`loopback\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--config <file>\`; without it Weir reads \`config.toml\` in the folder in which it is started.
+
+Where \`weir\` is a command of the shell, Tab completes its commands, options and their values after \`source <(weir completion bash)\` (zsh,
+after \`compinit\`: \`source <(weir completion zsh)\`; fish: \`weir completion fish | source\`).
 `;
 
 /** The text of `docs/commands.md`. */
@@ -79,6 +84,7 @@ const UNUSED_IO = {
   stderr: process.stderr,
   shutdown: new AbortController().signal,
   onHangUp: () => undefined,
+  onExit: () => undefined,
   tellReady: () => undefined,
 };
 

@@ -6,17 +6,12 @@ const MIN_LENGTH = 6;
 const MASK = "•••";
 
 /** Keys, tokens and passwords of a configuration. */
-export function secretsOf({
-  database,
-  llm,
-  platforms,
-  http,
-  telemetry = null,
-  cluster = null,
-  proxies = null,
-  agents = [],
-}: Pick<Config, "database" | "llm" | "platforms" | "http"> &
-  Partial<Pick<Config, "agents" | "telemetry" | "cluster" | "proxies">>): string[] {
+export function secretsOf(
+  parts: Pick<Config, "database" | "llm" | "platforms" | "http"> &
+    Partial<Pick<Config, "agents" | "telemetry" | "cluster" | "proxies">>,
+): string[] {
+  const { database, llm, platforms, http } = parts;
+  const { telemetry = null, cluster = null, proxies = null, agents = [] } = parts;
   const values = [
     llm.apiKey,
     llm.embeddings?.apiKey,

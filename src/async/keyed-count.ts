@@ -1,4 +1,3 @@
-/** Counts by key. */
 export class KeyedCount {
   readonly #counts = new Map<string, number>();
   #size = 0;

@@ -49,14 +49,12 @@ export function nextOccurrence(recurrence: Recurrence, behind: Date): Date | nul
   return ruleOf(recurrence).nextRun(behind);
 }
 
-/** The occurrences that are past. */
 export interface Past {
   readonly last: Date;
   /** How many came before it; at most `MOST_COUNTED`. */
   readonly before: number;
 }
 
-/** Most missed occurrences that are counted. */
 export const MOST_COUNTED = 1000;
 
 /**

@@ -46,7 +46,6 @@ export function limitsOf(rules: BudgetRules, scope: BudgetScope): Limits {
 
 export const SCOPES = ["agent", "channel", "person"] as const satisfies readonly BudgetScope[];
 
-/** The scopes in which an agent has any budget. */
 export function boundedScopes(rules: BudgetRules): BudgetScope[] {
   return SCOPES.filter((scope) => Object.values(limitsOf(rules, scope)).some((limit) => limit > 0));
 }

@@ -70,7 +70,6 @@ const REFRESH_MS = 60_000;
 const MOST_TURNS = 10_000;
 const NOTHING: Amount = { tokens: 0, dollars: 0 };
 
-/** Agents by id, each with its time zone. */
 type BudgetedAgents = ReadonlyMap<string, { readonly config: AgentConfig; readonly time: TimeFormat }>;
 
 /**

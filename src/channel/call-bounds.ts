@@ -11,7 +11,6 @@ type BoundedParts = Pick<
   "owner" | "address" | "events" | "agent" | "budgets" | "callCounts" | "log"
 >;
 
-/** The purpose of model calls, and their bounds. */
 export interface CallBounds {
   readonly purpose: CallPurpose & { readonly turn: TurnId };
   /** The first turn of a chain of turns, whose calls share one bound. */

@@ -24,7 +24,6 @@ import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 
-/** Parts that all actors of a daemon share. */
 export interface SharedParts {
   readonly store: Store;
   readonly recall: Recall;
@@ -111,7 +110,6 @@ export type WorkSite = Pick<
 export interface BackgroundWork {
   /** Resumes the work that an earlier actor of the channel left open. Must not throw. */
   takeUp(site: WorkSite, history: History): void;
-  /** A turn of the channel has ended. */
   turnEnded(channel: ChannelId): void;
   /** A text was edited or deleted. Returns at once. */
   changed(): void;

@@ -66,7 +66,6 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Joins the cluster. */
   async start(): Promise<void> {
     await this.#parts.cluster.start(this);
     this.#looks.now();

@@ -29,7 +29,6 @@ export class ChannelRegistry {
     this.#parts = parts;
   }
 
-  /** Actors in memory. */
   get size(): number {
     return this.#actors.size;
   }

@@ -23,7 +23,6 @@ export interface RenewalParts extends Staffing {
  */
 export class Renewal {
   readonly #parts: RenewalParts;
-  /** The agents for which each actor was built. */
   readonly #made = new WeakMap<ChannelActor, Made>();
   /** Running replacements; each resolves when the old actor is closed. */
   readonly #replacing = new Set<Promise<void>>();

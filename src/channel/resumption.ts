@@ -29,7 +29,6 @@ export interface TakeUpsParts {
 /** Loads channels with due work by the log: after a start, a reload, a change of homes, a lost wake. */
 export class Resumption {
   readonly #parts: TakeUpsParts;
-  /** Channels that wait for it. */
   readonly #waiting = new Set<ChannelId>();
   readonly #queue = new PQueue({ concurrency: RESUMED_AT_ONCE });
 

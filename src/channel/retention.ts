@@ -46,7 +46,6 @@ export class Retention implements AsyncDisposable {
     this.#looks.now();
   }
 
-  /** Starts the periodic search. */
   start(): void {
     this.#looks.now();
   }

@@ -1,8 +1,11 @@
-import { type Command, Option, InvalidArgumentError } from "commander";
+import { Argument, type Command, Option, InvalidArgumentError } from "commander";
 import type { CommonOptions, Io } from "./shared/io.ts";
-import { wholeNumber, withConfig, positiveNumber } from "./shared/options.ts";
+import { positiveNumber, type Shell, SHELLS, wholeNumber, withConfig } from "./shared/options.ts";
+import { SEVERITIES } from "./audit/finding.ts";
+import type { AuditOptions } from "./audit.ts";
 import type { ReplayOptions } from "./replay.ts";
 import type { ChatOptions } from "./chat.ts";
+import type { DemoOptions } from "./demo.ts";
 import { CHANNEL_ORDERS, LOG_LEVELS, USAGE_KEYS } from "../core/listings.ts";
 import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
@@ -28,6 +31,7 @@ import type { MigrateOptions } from "./migrate.ts";
 export function addTalk(program: Command, io: Io): void {
   addDaemon(program, io);
   addChat(program, io);
+  addDemo(program, io);
 }
 
 function addDaemon(program: Command, io: Io): void {
@@ -66,6 +70,28 @@ function addChat(program: Command, io: Io): void {
       const { replay } = await import("./replay.ts");
       await replay(io, file, options);
     });
+}
+
+function addDemo(program: Command, io: Io): void {
+  program
+    .command("demo")
+    .description(
+      "watch 400 messages go through a small window, with explanations: three minutes, no key, nothing left behind",
+    )
+    .option("--speed <n>", "so many times as fast; max: without waits", speed, 1)
+    .option("--no-color", "without colours, as with NO_COLOR")
+    .action(async (options: DemoOptions) => {
+      const { demo } = await import("./demo.ts");
+      await demo(io, options);
+    });
+}
+
+/** Reads a speed; `max` is without limit. */
+function speed(text: string): number {
+  const value = text === "max" ? Infinity : Number(text);
+  if (text.trim() === "" || !(value > 0))
+    throw new InvalidArgumentError("Expected a number above 0, or max.");
+  return value;
 }
 
 /** Adds the commands about the whole Weir. */
@@ -362,6 +388,7 @@ export function addUpkeep(program: Command, io: Io): void {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);
     });
+  addAudit(program, io);
   withConfig(program.command("invite"))
     .argument("<platform>", "where to, as discord: the name of one of the tables under [platforms]")
     .description("print the link by which the bot comes into a server, or the app into a workspace")
@@ -376,6 +403,44 @@ export function addUpkeep(program: Command, io: Io): void {
     .action(async ({ port }: { port: number }) => {
       const { loopback } = await import("./loopback.ts");
       await loopback(io, port);
+    });
+  addCompletion(program, io);
+}
+
+function addCompletion(program: Command, io: Io): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell that will read it").choices(SHELLS))
+    .description("print the script by which a shell completes weir's commands, options and their values")
+    .addHelpText("after", HOW_TO_COMPLETE)
+    .action(async (shell: Shell) => {
+      const { printCompletion } = await import("./completion.ts");
+      await printCompletion(io, program, shell);
+    });
+}
+
+const HOW_TO_COMPLETE = `
+Load it where the shell starts:
+  bash  source <(weir completion bash)       in ~/.bashrc
+  zsh   source <(weir completion zsh)        in ~/.zshrc, after compinit
+  fish  weir completion fish | source        in ~/.config/fish/config.fish`;
+
+function addAudit(program: Command, io: Io): void {
+  withConfig(program.command("audit"))
+    .description(
+      "look for what is unsafe in configuration, files' permissions, versions and backups, and say how to mend it; it asks no server but the database",
+    )
+    .option("--fix", "close files and folders to other accounts of this machine, and nothing else")
+    .option("--backups <folder>", "where you keep backups; default: the folder of the configuration")
+    .addOption(
+      new Option("--fail-on <severity>", "exit with 1 from this severity on")
+        .choices(SEVERITIES)
+        .default("warn"),
+    )
+    .option("--json", "as JSON")
+    .action(async (options: AuditOptions) => {
+      const { audit } = await import("./audit.ts");
+      await audit(io, options);
     });
 }
 

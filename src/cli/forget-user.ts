@@ -20,13 +20,11 @@ import { readConfigToLook } from "./shared/readable-config.ts";
 
 export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 
-/** Channels that are listed. */
 const SHOWN = 40;
 /** People among whom a misspelt one is looked for. */
 export const MOST_PEOPLE = 5000;
 const SUGGESTED = 5;
 
-/** A person as an operator names one. */
 export interface NamedPerson {
   /** Null: it was not said. */
   readonly platform: string | null;

@@ -85,7 +85,7 @@ function keyLine({ table, key, value }: Setting): string {
   return `${key} = ${value} under [${table}] in config.toml`;
 }
 
-type ModelChoice = "keep" | "openai" | "anthropic" | "server" | "ollama" | "none";
+type ModelChoice = "keep" | "openai" | "anthropic" | "own" | "server" | "ollama" | "none";
 
 async function askModel(
   questions: Questions,
@@ -105,7 +105,8 @@ async function askModel(
       : [{ value: "ollama" as const, label: "The Ollama here", hint: models.slice(0, 3).join(", ") }]),
     { value: "openai", label: "OpenAI, with a key" },
     { value: "anthropic", label: "Anthropic, with a key" },
-    { value: "server", label: "Another OpenAI-compatible server", hint: "vLLM, llama.cpp, OpenRouter, …" },
+    { value: "own", label: "A server of your own, without a key", hint: "llama.cpp, vLLM, LM Studio, …" },
+    { value: "server", label: "Another OpenAI-compatible server, with a key", hint: "OpenRouter, …" },
     { value: "none", label: "None yet", hint: "a built-in stand-in answers, and only quotes" },
   ];
   for (;;) {
@@ -179,20 +180,21 @@ async function modelVariables(
       return { ...noServer, OPENAI_API_KEY: await questions.secret("The key, sk-…") };
     case "anthropic":
       return { ANTHROPIC_API_KEY: await questions.secret("The key, sk-ant-…") };
+    case "own":
+      return { OPENAI_BASE_URL: await serverAddress(questions), ...noKey };
     case "server": {
-      const url = await questions.text(
-        "Its address, with /v1 as a rule",
-        "http://127.0.0.1:8000/v1",
-        (answer) =>
-          /^https?:$/.test(URL.parse(answer)?.protocol ?? "")
-            ? undefined
-            : "That is no http:// or https:// address.",
-      );
-      const hasKey = await questions.confirm("Does it want a key?");
-      const key = hasKey ? { OPENAI_API_KEY: await questions.secret("The key") } : noKey;
-      return { OPENAI_BASE_URL: url, ...key };
+      const url = await serverAddress(questions);
+      return { OPENAI_BASE_URL: url, OPENAI_API_KEY: await questions.secret("The key") };
     }
   }
+}
+
+async function serverAddress(questions: Questions): Promise<string> {
+  return questions.text("Its address, with /v1 as a rule", "http://127.0.0.1:8000/v1", (answer) =>
+    /^https?:$/.test(URL.parse(answer)?.protocol ?? "")
+      ? undefined
+      : "That is no http:// or https:// address.",
+  );
 }
 
 async function askChat(

@@ -10,10 +10,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { assertHasRun, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
-export type ModelsOptions = CommonOptions & {
-  readonly forget?: string;
-  readonly json?: boolean;
-};
+export type ModelsOptions = CommonOptions & { readonly forget?: string; readonly json?: boolean };
 
 /** The learned facts of a model, under its full name. */
 interface Known {

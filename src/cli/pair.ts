@@ -24,7 +24,6 @@ export type PairOptions = CommonOptions & {
   readonly json?: boolean;
 };
 
-/** People who are listed. */
 const SHOWN = 40;
 /** The author in the rows of changes by the command line. */
 const OPERATOR = "operator";
@@ -87,7 +86,6 @@ async function letInById(
   for (const line of uncounted(config)) say(io, line);
 }
 
-/** Who asks to be let in, and who is known. */
 interface AskingPeople {
   readonly pairing: Pick<PairingStore, "open">;
   readonly people: Pick<Store["people"], "known">;

@@ -26,10 +26,9 @@ export function createProgram(io: Io): Command {
     .description(
       "A chat bot daemon whose channels never block, never forget silently and never lose a message.",
     )
-    .version(readVersion(), "-V, --version", "show the version")
+    .version(readVersion(), "-v, --version", "show the version")
     // An option after a command belongs to that command, even if its parent has one of that name.
     .enablePositionalOptions()
-    .showHelpAfterError("(weir --help lists the commands)")
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .exitOverride();
   program.commandsGroup("Talk:");
@@ -43,5 +42,13 @@ export function createProgram(io: Io): Command {
   program.commandsGroup("Set up and keep:");
   addUpkeep(program, io);
   program.addHelpText("after", EXAMPLES);
+  pointToHelp(program, program.name());
   return program;
+}
+
+/** An error of a command names the help of that command. */
+function pointToHelp(command: Command, typed: string): void {
+  const shows = command.commands.length === 0 ? "shows what it takes" : "lists the commands";
+  command.showHelpAfterError(`(${typed} --help ${shows})`);
+  for (const child of command.commands) pointToHelp(child, `${typed} ${child.name()}`);
 }

@@ -168,12 +168,9 @@ function localPlatforms(
 function openSuccession(
   io: Io,
   { database }: Config,
-  {
-    isDaemon,
-    mode,
-    log,
-  }: { readonly isDaemon: boolean; readonly mode: TerminalMode | null; readonly log: Logger },
+  parts: { readonly isDaemon: boolean; readonly mode: TerminalMode | null; readonly log: Logger },
 ): Succession | null {
+  const { isDaemon, mode, log } = parts;
   const comer = { pid: process.pid, place: managedPlace(), since: performance.timeOrigin };
   if (isDaemon) return mode === null ? new Succession(database.dataDir, comer, log) : null;
   // With a Postgres elsewhere a daemon runs beside it.

@@ -116,13 +116,10 @@ function nameOf(index: number, columns: number): string {
  */
 function configsOf(
   io: Io,
-  {
-    config,
-    channel,
-    options,
-  }: { readonly config: Config; readonly channel: ChannelRow; readonly options: TuneOptions },
+  parts: { readonly config: Config; readonly channel: ChannelRow; readonly options: TuneOptions },
   variants: Variants,
 ): [AgentConfig, ...AgentConfig[]] {
+  const { config, channel, options } = parts;
   const place = Math.max(
     0,
     config.agents.findIndex(({ id }) => id === channel.agent),
@@ -147,13 +144,7 @@ function triesWindow(settings: readonly TriedSetting[] = []): boolean {
 /** The agent as a start would make it. @throws OperatorError if its fixed part leaves no room for a conversation */
 async function agentOf(
   one: AgentConfig,
-  {
-    config,
-    models,
-    prompts,
-    rate,
-    isWindowTried,
-  }: {
+  parts: {
     readonly config: Config;
     readonly models: Models;
     readonly prompts: Prompts;
@@ -161,6 +152,7 @@ async function agentOf(
     readonly isWindowTried: boolean;
   },
 ): Promise<Agent> {
+  const { config, models, prompts, rate, isWindowTried } = parts;
   const { llm, agentsDir } = config;
   const known = isWindowTried ? { ...onlyWindow(models, one.contextWindow) } : models;
   const agents = createAgents({ agents: [one], llm, agentsDir }, known, prompts);

@@ -18,7 +18,6 @@ import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
 import type { AttemptOutcome, Material, SummarisedRange } from "./summary/attempt.ts";
 import { attemptSummary } from "./summary/summary-attempt.ts";
 
-/** How a job ended. */
 export type JobEnd =
   | {
       readonly kind: "committed";
@@ -42,7 +41,6 @@ export interface JobRunnerParts {
   readonly breaker: Circuit;
   /** Called for each attempt without a summary. */
   readonly onRefused: (job: Job, why: string) => void;
-  /** Called before each attempt at a model. */
   readonly onAttempt: (job: Job, model: string, estimatedTokens: number) => void;
   readonly onCall: (job: Job, record: ModelCallRecord, estimatedTokens: number) => void;
 }

@@ -13,7 +13,6 @@ export interface Summariser extends WorkerAgent {
   readonly thinkingAllowance: number;
   /** Model calls of one attempt, over all parts of a long range. */
   readonly maxCalls: number;
-  /** The text of a notice about a compaction. */
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */
   modelNames(): readonly string[];

@@ -33,7 +33,6 @@ export class ConfigError extends OperatorError {
     this.problems = problems;
   }
 
-  /** The first problem, on one line. */
   get first(): string {
     const [first] = this.problems;
     if (first === undefined) return "";

@@ -210,7 +210,6 @@ export interface AgentConfig extends Omit<
   /** Null: the server's default. */
   readonly temperature: number | null;
   readonly compaction: CompactionConfig;
-  /** The servers whose tools it may call. */
   readonly mcp: readonly McpServerConfig[];
 }
 

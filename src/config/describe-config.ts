@@ -74,15 +74,8 @@ function describeChat({ apiUrl, dm, owners, ownerRoles }: ChatPlatformConfig): s
   return `DMs ${dm}, ${people}${roles}${apiUrl === null ? "" : `, at ${originOf(apiUrl)}`}`;
 }
 
-function describeBinding({
-  platform,
-  agent,
-  also,
-  workspaces,
-  channels,
-  mentionRequired,
-  listen,
-}: BindingConfig): string {
+function describeBinding(binding: BindingConfig): string {
+  const { platform, agent, also, workspaces, channels, mentionRequired, listen } = binding;
   const where = [...workspaces, ...channels].join(", ");
   const when = mentionRequired ? "mentions" : "every message";
   return `binding  ${platform}${where === "" ? "" : ` (${where})`}: ${agent} answers ${when}${listen ? ", and listens" : ""}${also.length === 0 ? "" : `; also ${also.join(", ")}`}`;

@@ -4,7 +4,6 @@ import type { GitWork } from "./git-work.ts";
 import { parseToml } from "./toml-document.ts";
 import { isTable } from "./value-tree.ts";
 
-/** The files of a configuration at one moment. */
 export interface ConfigurationTexts {
   /** The text of `config.toml`; null: no such file. */
   readonly main: string | null;

@@ -5,21 +5,20 @@
 
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./checks/check-agents.ts";
-import { checkCluster } from "./checks/check-cluster.ts";
 import { checkEmbeddings, checkModels } from "./checks/check-models.ts";
 import { checkBindings, checkPlatforms } from "./checks/check-platforms.ts";
 import {
-  checkFile,
-  problemsIn,
   type CheckedFile,
+  checkFile,
   type ProblemAt,
+  problemsIn,
   withoutPlace,
 } from "./checks/check-file.ts";
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
 import { conflictLine } from "./conflict-marks.ts";
-import { readEnvironment, type Environment } from "./environment.ts";
+import { type Environment, readEnvironment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
 import { resolveModelServers } from "./model-servers.ts";
 import { readProxies } from "./proxies.ts";
@@ -281,4 +280,17 @@ export function isColourUnwanted(env: Environment = process.env): boolean {
 /** The host's defaults for parts that `DATABASE_URL` leaves open: libpq's variables. */
 export function postgresVariables(env: Environment = process.env): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("PG")));
+}
+
+/** Daemons of a cluster share their database, so none of them may use its own embedded Postgres. */
+function checkCluster(
+  { cluster, database }: Pick<Config, "cluster" | "database">,
+  problemAt: ProblemAt,
+): ConfigProblem[] {
+  if (cluster === null || database.url !== null) return [];
+  const fields = {
+    message: "a cluster needs a Postgres that its daemons share, and [database] url names none",
+    expected: "DATABASE_URL in the environment or in .env, or url under [database]",
+  };
+  return [problemAt(["cluster", "url"], fields)];
 }

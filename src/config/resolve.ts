@@ -119,15 +119,12 @@ function pathOrNull(path: string, folder: string): string | null {
 
 function resolveAgent(
   written: FileAgent,
-  {
-    defaults,
-    folder,
-    mcp,
-  }: { readonly defaults: NonNullable<FileConfig["defaults"]>; readonly folder: string } & Pick<
+  parts: { readonly defaults: NonNullable<FileConfig["defaults"]>; readonly folder: string } & Pick<
     AgentConfig,
     "mcp"
   >,
 ): AgentConfig {
+  const { defaults, folder, mcp } = parts;
   const agent = camelCased(agentSchema.parse(layered(defaults, written)), VERBATIM_OPTIONS);
   return {
     ...agent,

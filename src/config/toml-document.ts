@@ -37,10 +37,7 @@ export function parseToml(
   }
   const builder = new DocumentBuilder();
   try {
-    for (const node of program.body[0].body) {
-      if (node.type === "TOMLKeyValue") builder.addKeyValue([], node);
-      else builder.addTable(node);
-    }
+    for (const node of program.body[0].body) builder.add(node);
   } catch (error) {
     if (!(error instanceof TooDeepError)) throw error;
     return { problem: configProblem({ file: shownAs, ...error.place, message: error.message }) };
@@ -109,20 +106,30 @@ class DocumentBuilder implements TomlDocument {
     return null;
   }
 
-  addTable(node: AST.TOMLTable): void {
+  /** The place of exactly this key. */
+  placeOf(path: KeyPath): Place | null {
+    return this.#places.get(JSON.stringify(path)) ?? null;
+  }
+
+  add(node: AST.TOMLKeyValue | AST.TOMLTable): void {
+    if (node.type === "TOMLKeyValue") this.#addKeyValue([], node);
+    else this.#addTable(node);
+  }
+
+  #addTable(node: AST.TOMLTable): void {
     this.#place(node.resolvedKey, node);
     // For a list of tables, the first one.
     node.resolvedKey.forEach((_, index, path) => this.#place(path.slice(0, index), node));
     if (valueAt(this.value, node.resolvedKey) === undefined) {
       setAt(this.value, node.resolvedKey, emptyTable());
     }
-    for (const pair of node.body) this.addKeyValue(node.resolvedKey, pair);
+    for (const pair of node.body) this.#addKeyValue(node.resolvedKey, pair);
   }
 
-  addKeyValue(base: KeyPath, node: AST.TOMLKeyValue): void {
+  #addKeyValue(base: KeyPath, node: AST.TOMLKeyValue): void {
     const path = [...base];
     for (const key of node.key.keys) {
-      path.push(key.type === "TOMLBare" ? key.name : key.value);
+      path.push(nameOf(key));
       this.#place(path, node);
     }
     setAt(this.value, path, this.#content(path, node.value));
@@ -137,7 +144,7 @@ class DocumentBuilder implements TomlDocument {
       });
     }
     setAt(this.value, path, emptyTable());
-    for (const pair of node.body) this.addKeyValue(path, pair);
+    for (const pair of node.body) this.#addKeyValue(path, pair);
     return valueAt(this.value, path);
   }
 
@@ -148,6 +155,10 @@ class DocumentBuilder implements TomlDocument {
     const key = JSON.stringify(path);
     if (!this.#places.has(key)) this.#places.set(key, place);
   }
+}
+
+function nameOf(key: AST.TOMLBare | AST.TOMLQuoted): string {
+  return key.type === "TOMLBare" ? key.name : key.value;
 }
 
 function syntaxProblem(
@@ -163,13 +174,49 @@ function syntaxProblem(
   const lines = text.split(/\r?\n/);
   const end = placeBeforeLineBreak(error, lines);
   const line = lines[end.line - 1] ?? "";
+  const repeated = error.message.startsWith("Defining a key multiple")
+    ? describeRepetition(lines, end.line)
+    : null;
   return configProblem({
     file,
     line: end.line,
     column: end.column,
-    message: `is not valid TOML: ${redact(printable(explain(error.message)))}`,
+    message: `is not valid TOML: ${redact(printable(repeated ?? explain(error.message)))}`,
     excerpt: excerptOf(line, end.column, isPublicKey),
   });
+}
+
+/**
+ * Both places of a table or key that stands twice: `[llm] on line 4 stands again on line 20`. Null: the first is not found, as it is
+ * within one value with the second.
+ * @param line the second one's, from 1
+ */
+function describeRepetition(lines: readonly string[], line: number): string | null {
+  const before = readTree(lines.slice(0, line - 1).join("\n"));
+  const own = lines[line - 1] ?? "";
+  const again = readTree(own) ?? readTree(own.replace(/=.*$/, "= 0"));
+  const [repeated] = again?.body[0].body ?? [];
+  if (before === null || repeated === undefined) return null;
+  const document = new DocumentBuilder();
+  for (const node of before.body[0].body) document.add(node);
+  const isTable = repeated.type === "TOMLTable";
+  const last = before.body[0].body.at(-1);
+  const table = isTable || last?.type !== "TOMLTable" ? [] : last.resolvedKey;
+  const keys = isTable ? repeated.resolvedKey : repeated.key.keys.map(nameOf);
+  const first = document.placeOf([...table, ...keys]);
+  if (first === null) return null;
+  const name = isTable ? `[${keys.join(".")}]` : keys.join(".");
+  return `${name} on line ${first.line} stands again on line ${line}: one of them must go`;
+}
+
+/** Null: it is no TOML. */
+function readTree(text: string): AST.TOMLProgram | null {
+  try {
+    return parseTOML(text);
+  } catch (error) {
+    if (error instanceof ParseError) return null;
+    throw error;
+  }
 }
 
 /** The parser's message contains the offending character, which may be unprintable. */

@@ -36,7 +36,6 @@ export interface DynamicPart {
 }
 
 export interface DueImages {
-  /** The platform's id of the message. */
   readonly messageId: string;
   readonly images: readonly ModelImage[];
 }

@@ -2,7 +2,7 @@ import { escapeLabels } from "./labels.ts";
 import { capText } from "./cap.ts";
 import type { Entry, NoticeEntry } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
-import { isCounted } from "../core/history.ts";
+import { isCounted, isOfStandIn } from "../core/history.ts";
 import type { AgentId, Seq } from "../core/ids.ts";
 import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
@@ -45,7 +45,7 @@ const MOST_PEOPLE = 12;
 
 /**
  * The deterministic digest of a range: its important sentences, word for word, with authors and times. Deleted and
- * expired entries contribute nothing, and neither do passages and memories that a tool result quotes. Edited texts
+ * expired entries contribute nothing, and neither do the stand-in's quotes, passages and memories that a tool result quotes. Edited texts
  * contribute their newest form only.
  * @param entries by seq
  * @returns never more than `maxTokens`; the frame alone if nothing is worth a line
@@ -72,7 +72,7 @@ export function* digestEntries(
     agent === undefined ? agentName : nameOf(agent);
   const slice = new SliceCounter(SLICE_ENTRIES);
   for (const entry of left) {
-    if (!edited.has(entry.seq)) lines.push(...linesOf(entry, time, authorOf));
+    if (!edited.has(entry.seq) && !isOfStandIn(entry)) lines.push(...linesOf(entry, time, authorOf));
     if (slice.isOver(1)) yield;
   }
   return yield* shrink(lines, maxTokens, (text) => frame({ ...values, lines: text }), focus);

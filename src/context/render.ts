@@ -304,12 +304,8 @@ export class Renderer {
   }
 
   /** A tool result as a model reads it. */
-  toolText({
-    text,
-    deleted,
-    references,
-    memories,
-  }: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
+  toolText(result: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
+    const { text, deleted, references, memories } = result;
     const quoted = references.map((reference) =>
       this.line(
         reference.at,
@@ -356,7 +352,6 @@ export function absenceText(
   return texts.absence({ kind, from: time.minute(from), to: time.minute(to) }).trim();
 }
 
-/** Estimated tokens of one message of a request. */
 export function estimateMessage(message: ModelMessage): number {
   let tokens = estimateTokens(message.text) + MESSAGE_OVERHEAD;
   if (message.role === "assistant") {

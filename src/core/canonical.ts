@@ -113,7 +113,6 @@ export function imagesOf(message: ModelMessage): readonly ModelImage[] {
   return message.role === "user" ? (message.images ?? []) : [];
 }
 
-/** A part of a message's text. */
 export interface TextPart {
   readonly text: string;
   /** It ends at one of the given ends. */

@@ -3,7 +3,6 @@
  * words of people: a platform must escape them in its own markup.
  */
 export interface Card {
-  /** The subject, on one line. */
   readonly title: string;
   /** The whole answer in one line, for notifications and for places without drawing. */
   readonly summary: string;
@@ -25,7 +24,6 @@ export interface Bar {
   readonly marks: readonly { readonly label: string; readonly share: number }[];
 }
 
-/** The answer to a command: a text, or a card that has one. */
 export type CommandAnswer = string | Card;
 
 export function answerText(answer: CommandAnswer): string {

@@ -8,7 +8,6 @@ export type Tier = "background" | "aggressive" | "emergency" | "forced";
 /** `leaf` covers raw (and omitted) entries; `merge` makes one summary of several; `redo` writes one again. */
 export type JobKind = "leaf" | "merge" | "redo";
 
-/** The entries that a job covers. */
 export interface JobPlan {
   readonly kind: JobKind;
   readonly tier: Tier;
@@ -22,7 +21,6 @@ export interface JobPlan {
   readonly isAhead?: boolean;
 }
 
-/** The summary that a job made. */
 export interface SummaryDraft {
   /** `digest`: made without a model. */
   readonly kind: "model" | "digest";

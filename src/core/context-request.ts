@@ -1,7 +1,6 @@
 import { canonical, endOf, type TextEnd } from "./canonical.ts";
 import { type Context, contextPieces, type ModelMessage } from "./context.ts";
 
-/** The request, in its canonical form. */
 export interface ContextRequest {
   readonly messages: readonly ModelMessage[];
   /**

@@ -22,7 +22,6 @@ export interface ModelImage {
   readonly at?: number;
 }
 
-/** A tool as the model sees it. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -112,7 +111,6 @@ export type SectionScope = "all agents" | "agent" | "channel" | "person";
 export interface Focus {
   /** Beginning of the newest message, on one line. */
   readonly summary: string;
-  /** Files that are named. */
   readonly paths: readonly string[];
   /** Names of code: in backticks, in CamelCase, with dots. */
   readonly symbols: readonly string[];
@@ -143,7 +141,6 @@ export interface Context {
   readonly tokens: number;
 }
 
-/** The pieces of a context in the order in which they are sent. */
 export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }

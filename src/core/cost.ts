@@ -21,7 +21,6 @@ export interface ModelSpending {
   readonly completionTokens: number;
 }
 
-/** The known cost of calls. */
 export interface Cost {
   /** Null: no price is known for any of the tokens. */
   readonly dollars: number | null;
@@ -62,7 +61,6 @@ function dollarsOf(
   return (plain * input + fromCache * cached + written * write + completionTokens * output) / MILLION;
 }
 
-/** The sum of spendings over all models. */
 export function totalSpending(spendings: readonly ModelSpending[]): Omit<ModelSpending, "model"> {
   const sum = (of: (one: ModelSpending) => number): number =>
     spendings.reduce((total, one) => total + of(one), 0);

@@ -39,6 +39,8 @@ interface TurnEntryBase extends EntryBase {
   readonly after: Seq;
   /** The author; left out: the channel's own agent. */
   readonly agent?: AgentId;
+  /** Set: the built-in stand-in wrote it, which only quotes. Later turns do not show it to their model. */
+  readonly standIn?: true;
 }
 
 /** Number of hand-offs of a question from agent to agent. A person's message begins a new chain. */
@@ -168,7 +170,7 @@ export interface CurrentText {
 export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
 
 /** An entry that a turn is about to append: the log assigns its seq and its time. */
-export type TurnEntryDraft =
+export type TurnEntryDraft = { readonly standIn?: true } & (
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
   | {
@@ -181,7 +183,8 @@ export type TurnEntryDraft =
       /** At least one; left out: without pictures. */
       readonly images?: readonly ImageBytes[];
     }
-  | { readonly kind: "notice"; readonly text: string };
+  | { readonly kind: "notice"; readonly text: string }
+);
 
 /** The arguments of a tool call: JSON text that a model wrote, with any content. */
 

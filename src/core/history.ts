@@ -118,6 +118,11 @@ export function isCounted(entry: Entry): boolean {
   return entry.kind !== "notice";
 }
 
+/** Whether the built-in stand-in wrote it, which only quotes. */
+export function isOfStandIn(entry: Entry): boolean {
+  return "standIn" in entry;
+}
+
 /** The message after which an entry stands in the view; null for entries that stand where they arrived. */
 function standsAfter(entry: Entry): Seq | null {
   return entry.kind === "user" ? null : entry.after;
@@ -146,7 +151,10 @@ function compareInView(a: Entry, b: Entry): number {
   );
 }
 
-/** Splits the raw view for a turn. Entries that arrived after the turn's last message are not part of it. */
+/**
+ * Splits the raw view for a turn. Entries that arrived after the turn's last message are not part of it, nor earlier ones of the
+ * stand-in: a model would take its quotes for its own answers.
+ */
 export function turnView(history: History, turn: TurnRange): TurnView {
   const before: Entry[] = [];
   const due: Entry[] = [];
@@ -154,8 +162,9 @@ export function turnView(history: History, turn: TurnRange): TurnView {
   for (const entry of viewOrder(history.entries)) {
     const after = standsAfter(entry);
     if ("turnId" in entry && entry.turnId === turn.id) own.push(entry);
-    else if ((after ?? entry.seq) < turn.fromSeq) before.push(entry);
-    else if (after === null && entry.seq <= turn.toSeq) due.push(entry);
+    else if ((after ?? entry.seq) < turn.fromSeq) {
+      if (!isOfStandIn(entry)) before.push(entry);
+    } else if (after === null && entry.seq <= turn.toSeq) due.push(entry);
   }
   return { before, due, own };
 }

@@ -3,13 +3,10 @@
 declare const brand: unique symbol;
 type Brand<Value, Name extends string> = Value & { readonly [brand]: Name };
 
-/** The row of a channel in the log. */
 export type ChannelId = Brand<number, "ChannelId">;
-/** The row of a turn. */
 export type TurnId = Brand<number, "TurnId">;
 /** The row of a compaction's job. */
 export type JobId = Brand<number, "JobId">;
-/** The row of a memory. */
 export type MemoryId = Brand<number, "MemoryId">;
 /** `[[agents]] id` in config.toml. */
 export type AgentId = Brand<string, "AgentId">;

@@ -72,7 +72,6 @@ export interface MemoryDraft {
   readonly slots?: readonly string[];
 }
 
-/** A durable statement. */
 export interface Memory {
   readonly id: MemoryId;
   readonly type: MemoryType;
@@ -81,7 +80,6 @@ export interface Memory {
   readonly assertedBy: string;
   readonly statement: string;
   readonly importance: number;
-  /** When it was said. */
   readonly at: Date;
   /** The days that it refers to; left out: unknown. */
   readonly refers?: DayRange;

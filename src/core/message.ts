@@ -70,7 +70,6 @@ export interface Server {
   readonly name: string;
 }
 
-/** A channel as its platform describes it. */
 export interface ChannelOnPlatform {
   readonly channel: ChannelAddress;
   readonly kind: ChannelKind;
@@ -95,7 +94,6 @@ export interface InboundImage extends ImageBytes {
   readonly name: string;
 }
 
-/** Something said on a platform. */
 export interface InboundMessage extends ChannelOnPlatform {
   readonly type: "message";
   /**
@@ -119,7 +117,6 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly images?: readonly InboundImage[];
   /** Names in the text, after an `@`, that stand for the platform's own mentions of people, the bot among them. */
   readonly mentions?: readonly string[];
-  /** Ids and names of the roles that it mentions. */
   readonly mentionedRoles?: readonly string[];
 }
 
@@ -146,7 +143,6 @@ export interface InboundDeletion {
   readonly reactions?: Reactions;
 }
 
-/** Reactions under a message. */
 export interface Reactions {
   readonly messageId: string;
   /** Default: everybody's. */

@@ -29,12 +29,10 @@ export interface WishDraft extends Said {
 
 /** Somebody has ended for themselves what others wish for. */
 export interface Refusal {
-  /** Id of the person. */
   readonly person: string;
   readonly at: Date;
 }
 
-/** A stored wish. */
 export interface Wish extends Said {
   readonly id: number;
   /** The platform's id of the message: in a thread its root has the same as in the channel. */
@@ -55,6 +53,5 @@ export interface Rejection {
   readonly turn: TurnId;
   /** When that turn began: what it was shown was learned before. */
   readonly at: Date;
-  /** Id of the person. */
   readonly person: string;
 }

@@ -4,13 +4,13 @@ import { KnownSecrets } from "../admin/secrets.ts";
 import { BoundedMap } from "../async/bounded-map.ts";
 import { retryWrite } from "../async/retry.ts";
 import type { Config } from "../config/config.ts";
-import { errorMessage } from "../core/errors.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
 import { openModels } from "../llm/model-provider.ts";
+import type { Model } from "../llm/model.ts";
 import type { Models } from "../llm/models.ts";
 import type { Database } from "../store/database/database.ts";
 import { type OpenDatabase, openDatabase } from "../store/database/open.ts";
 import { createStore, type Store } from "../store/store.ts";
-import { openSigner } from "./signer.ts";
 import {
   type CurrentSetup,
   makeSetup,
@@ -19,6 +19,9 @@ import {
   type SetupParts,
   sharedMemoriesOf,
 } from "./setup.ts";
+import { describeOwnKey, type KeyProblem } from "../admin/reports/signing-keys.ts";
+import { type Member, MemberStore } from "../store/channels/members.ts";
+import { fileSigner, type Signer, signingKeyFile } from "../store/database/signing-key.ts";
 
 /** Number of retries: they cover a restart of the database during the start of up to 25 s. */
 const START_RETRIES = 8;
@@ -56,9 +59,8 @@ async function openStore(config: Config, database: Database, log: Logger): Promi
 
 /** Opens the models; what they learn is stored in the database. */
 async function openLearningModels(
-  config: Config,
+  { config, log, standIn }: BaseOptions,
   { learnedModels, refusedFields }: Store,
-  log: Logger,
 ): Promise<Models> {
   const onNotKept = (error: unknown): void => {
     log.warn({ why: errorMessage(error) }, "learned_model_not_kept");
@@ -66,6 +68,7 @@ async function openLearningModels(
   const models = await openModels(config.llm, {
     learned: learnedModels,
     refusals: refusedFields,
+    ...(standIn !== undefined && { standIn }),
     onNotKept,
     // An agent must not run without its tools.
     onRefused: (model, { field, value, status, code }) =>
@@ -99,6 +102,8 @@ export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
   readonly secrets?: KnownSecrets;
   /** Ends the wait for an unreachable database at the start; default: no wait. */
   readonly waitUntil?: AbortSignal;
+  /** See `OpenModelsOptions`. */
+  readonly standIn?: Model;
 }
 
 /** The services on which all other parts of a daemon depend. */
@@ -119,11 +124,45 @@ export async function openBaseServices(
   const opened = stack.use(await openDatabase(config.database, log, "owner", options.waitUntil));
   log.info({ where: opened.where }, "database_open");
   const store = await openStore(config, opened.database, log);
-  const models = stack.use(await openLearningModels(config, store, log));
+  const models = stack.use(await openLearningModels(options, store));
   const made = { models, secrets, log };
   const current: CurrentSetup = { setup: await makeSetup({ config, bindings, prompts }, made) };
   warnOfFeatures(current.setup, log);
   stack.defer(async () => current.setup.agents[Symbol.asyncDispose]());
   await beginAgents(current.setup, models, log);
   return { ...made, opened, store, current };
+}
+
+/**
+ * Opens a daemon's signing key. A daemon of a cluster has its key from the start, so that it can be copied, but creates none if other
+ * members have one: daemons with different keys would reject each other's signatures. Differing keys are logged.
+ */
+async function openSigner(
+  { cluster, database: { dataDir } }: Pick<Config, "cluster" | "database">,
+  database: Database,
+  log: Logger,
+): Promise<Signer> {
+  if (cluster === null) return fileSigner(dataDir);
+  const members = new MemberStore(database);
+  const file = signingKeyFile(dataDir);
+  // A row of an earlier run of this daemon may remain.
+  const others = async (): Promise<Member[]> =>
+    (await members.all()).filter(({ name }) => name !== cluster.name);
+  const signer = fileSigner(dataDir, async () => {
+    const problem = describeOwnKey(null, await others(), file);
+    if (problem !== null) throw new OperatorError(inWords(problem));
+  });
+  try {
+    await signer.open();
+    const problem = describeOwnKey(await signer.keyId(), await others(), file);
+    if (problem !== null) log.warn({ why: inWords(problem) }, "signing_key_differs");
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    log.warn({ why: errorMessage(error) }, "signing_key_missing");
+  }
+  return signer;
+}
+
+function inWords({ detail, todo }: KeyProblem): string {
+  return `${detail}. What to do: ${todo}`;
 }

@@ -43,7 +43,6 @@ export interface DaemonOptions extends BaseOptions {
   readonly lookUpWithinMs?: number | undefined;
 }
 
-/** A running Weir. */
 export interface Daemon
   extends
     AsyncDisposable,
@@ -51,12 +50,10 @@ export interface Daemon
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
   readonly features: Pick<OpenFeatures, keyof FolderTexts | "readWaitedFor" | "serviceOf">;
-  /** The setup in force. */
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
   readonly inbox: PlatformInbox;
-  /** Reads the schema version of the database. */
   readonly readSchema: () => Promise<SchemaState>;
   /** See `OpenFeatures`. */
   sweepFiles(): Promise<void>;
@@ -64,7 +61,6 @@ export interface Daemon
   readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration again, and puts it in force. `isForced`: even if it may be half of a change. Never rejects. */
   reload(isForced?: boolean): Promise<ReloadAnswer>;
-  /** Masks all known secrets in a text. */
   readonly masked: (text: string) => string;
   /** Aborted when its database has ended for good: the daemon must be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
@@ -173,15 +169,12 @@ function deferFirstSteps(
   stack: AsyncDisposableStack,
   { config, cluster }: DaemonOptions,
   draining: { deadline: AbortSignal },
-  {
-    platforms,
-    opened,
-    keeper,
-  }: Pick<BaseServices, "opened"> & {
+  parts: Pick<BaseServices, "opened"> & {
     readonly platforms: readonly Platform[];
     readonly keeper: StatusKeeper;
   },
 ): void {
+  const { platforms, opened, keeper } = parts;
   stack.defer(async () => {
     await Promise.allSettled(platforms.map(async (platform) => platform.stopIntake(draining.deadline)));
   });
@@ -203,42 +196,25 @@ const PROBE_MS = 2000;
 /** @returns undefined: no cluster, so this daemon is home of all channels */
 async function keepHomes(
   { cluster }: DaemonOptions,
-  {
-    store,
-    homes,
-    handOver,
-    renewal,
-    resumption,
-    waker,
-    platforms,
-    work,
-    current,
-    opened,
-    log,
-  }: Pick<Base, "store" | "current" | "log"> &
+  parts: Pick<Base, "store" | "current" | "log"> &
     Pick<BaseServices, "opened"> &
     Omit<LiveChannels, "drain"> & {
       readonly platforms: readonly Platform[];
       readonly work: { start(): void };
     },
 ): Promise<(AsyncDisposable & { show(): Promise<void>; start(): Promise<void> }) | undefined> {
+  const { store, homes, platforms, work, current, opened } = parts;
   if (cluster === undefined) return undefined;
   const { HomeKeeper } = await import("../channel/home-keeper.ts");
   await using stack = new AsyncDisposableStack();
   const keeper = stack.use(
     new HomeKeeper({
+      ...parts,
       cluster: cluster.homes,
-      store,
-      homes,
-      handOver,
-      renewal,
-      resumption,
-      waker,
       daemon: cluster.name,
       platforms: platforms.filter(({ name }) => !homes.isHere(name)).map(({ name }) => name),
       rawEntries: () => mostRawMessages(current.setup.config),
       onTakenUp: () => work.start(),
-      log,
     }),
   );
   const row = stack.use(cluster.present?.(store, () => homes.held));

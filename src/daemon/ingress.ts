@@ -26,20 +26,7 @@ type Parts = Omit<Base, "indexer"> &
 
 /** Creates the router with people's commands. They read the current setup at each use. */
 export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router {
-  const {
-    store,
-    homes,
-    registry,
-    waker,
-    renewal,
-    events,
-    log,
-    current,
-    platformOf,
-    models,
-    names,
-    digesterOf,
-  } = parts;
+  const { store, events, log, current, platformOf, models } = parts;
   const speakers = new Speakers(store.speakers);
   const refusals = new Refusals();
   const skipReasons = stack.use(new SkipReasons(events));
@@ -49,17 +36,10 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     return [id, name, ...teamOf(agent, also).flatMap((member) => member.names)];
   };
   const router = new Router({
-    store,
-    homes,
-    registry,
-    waker,
-    renewal,
-    events,
-    log,
+    ...parts,
     get bindings() {
       return current.setup.bindings;
     },
-    names,
     speakers,
     teamOf,
     namesOf,
@@ -73,7 +53,6 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     notices: new Notices(platformOf, log),
     strangers: parts.features.strangers,
     failureText: (kind) => current.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
-    digesterOf,
   });
   stack.use(router.erasures);
   stack.use(router.privacy);
@@ -82,33 +61,23 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
 
 function commandsOf(
   parts: Parts,
-  {
-    speakers,
-    namesOf,
-    refusals,
-    skipReasons,
-  }: {
+  given: {
     readonly speakers: Speakers;
     readonly namesOf: NamesOf;
     readonly refusals: Refusals;
     readonly skipReasons: SkipReasons;
   },
 ): Commands {
-  const { store, homes, registry, waker, renewal, contexts, now, current, secrets, names, keeper } = parts;
-  const { staffOf, bindingOf, digesterOf, platformOf, models, memories, features } = parts;
+  const { speakers, namesOf, refusals, skipReasons } = given;
+  const { registry, current, secrets, names, keeper } = parts;
+  const { staffOf, bindingOf, platformOf, models, memories, features } = parts;
   const holds: NameHolds = (...name) => names.holds(...name);
   return createCommands(COMMANDS, {
-    store,
-    homes,
-    registry,
-    waker,
-    renewal,
-    contexts,
+    ...parts,
     agentOf: (channel) => registry.loaded(channel.id)?.agent ?? staffOf(channel).agent,
     agentBy: (channel) => staffOf(channel).agent,
     modelNames: () => [...current.setup.agents.choosable],
     guestsOf: (channel) => staffOf(channel).guests,
-    digesterOf,
     get owners() {
       return { ...current.setup.config.platforms, holds };
     },
@@ -133,6 +102,5 @@ function commandsOf(
     skipReasons,
     waitsFor: async (turn) => features.waitsFor(turn),
     isMentionRequired: (channel) => channel.kind !== "dm" && bindingOf(channel)?.mentionRequired === true,
-    now,
   });
 }

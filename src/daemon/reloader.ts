@@ -31,7 +31,6 @@ export interface ConfigurationSource {
 export interface ReloaderParts {
   readonly source: ConfigurationSource;
   readonly reloading: Reloading;
-  /** The configuration in force. */
   readonly config: () => Config;
   readonly log: Logger;
 }

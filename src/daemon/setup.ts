@@ -25,7 +25,6 @@ export interface CurrentSetup {
   setup: Setup;
 }
 
-/** Parts needed to build a setup. */
 export interface SetupParts {
   readonly models: Models;
   readonly secrets: KnownSecrets;
@@ -104,12 +103,10 @@ export function answeringOf(
   };
 }
 
-/** The configured `sharedMemory` of each agent. */
 export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, readonly string[]> {
   return new Map(agents.map(({ id, sharedMemory }) => [id, sharedMemory]));
 }
 
-/** Roles of owners, by platform. */
 export function ownerRolesOf({ platforms }: Config): Record<string, readonly string[]> {
   return Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, platforms[key]?.ownerRoles ?? []]));
 }

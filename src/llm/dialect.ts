@@ -76,7 +76,6 @@ export interface SentForm {
   readonly fields: readonly string[];
   /** Its output limit, in tokens. */
   readonly limit: number;
-  /** It contains tool results. */
   readonly hasResults: boolean;
   /** The configuration leaves the API open. */
   readonly mayChangeApi: boolean;

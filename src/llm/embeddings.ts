@@ -58,15 +58,11 @@ export interface Embeddings {
 }
 
 /** The embedding model of an OpenAI-compatible server. It sends nothing before its first call. */
-export function createEmbeddings({
-  model,
-  sentAs = model,
-  baseUrl,
-  apiKey,
-  dimensions,
-  serverHeaders = {},
-}: Omit<EmbeddingsConfig, "sentAs" | "serverHeaders"> &
-  Partial<Pick<EmbeddingsConfig, "sentAs" | "serverHeaders">>): Embeddings {
+export function createEmbeddings(
+  parts: Omit<EmbeddingsConfig, "sentAs" | "serverHeaders"> &
+    Partial<Pick<EmbeddingsConfig, "sentAs" | "serverHeaders">>,
+): Embeddings {
+  const { model, sentAs = model, baseUrl, apiKey, dimensions, serverHeaders = {} } = parts;
   const url = baseUrl ?? OPENAI_URL;
   const client = openAiClient({
     baseUrl: url,

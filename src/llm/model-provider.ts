@@ -46,6 +46,8 @@ export interface OpenModelsOptions extends Pick<
 > {
   /** For tests. */
   readonly ollamaOrigin?: string;
+  /** Answers every request in place of the configured servers, and of an Ollama. Default: they answer. */
+  readonly standIn?: Model;
   /** Storage of lessons from earlier runs and this one; default: none. */
   readonly learned?: LearnedModels;
   /** Storage of models' refusals; default: none. */
@@ -92,6 +94,12 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
     return new ServerModels(said, chatServer, isOllama || isOllamaAt(url), lessons, options.onSmallOllama);
   };
   const { baseUrl, apiKey, models } = config;
+  if (options.standIn !== undefined)
+    return new SeveralModels(
+      { ...config, servers: [] },
+      open,
+      new OfflineModels(models, false, options.standIn),
+    );
   if (baseUrl !== null || apiKey !== null) {
     const server = { prefix: "", baseUrl: baseUrl ?? OPENAI_URL, apiKey, api: config.api, headers: {} };
     return new SeveralModels(config, open, open(server, models));

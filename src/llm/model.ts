@@ -3,7 +3,6 @@ import type { TextEnd } from "../core/canonical.ts";
 import type { ToolCall } from "../core/entry.ts";
 import { WeirError } from "../core/errors.ts";
 
-/** One request for one answer. */
 export interface ModelRequest {
   /** The server's name of the model. */
   readonly model: string;
@@ -55,6 +54,8 @@ export interface ModelAnswer {
   /** The model that answered: the requested one or a fallback. */
   readonly model: string;
   readonly text: string;
+  /** The built-in stand-in answered, which only quotes. Default: a model did. */
+  readonly isStandIn?: true;
   /**
    * Each id is unique and has 1 to 64 letters, digits, `_`, `.`, `:` and `-`: a result names its call by id.
    */

@@ -37,14 +37,11 @@ const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
  * @param model null: the default server's
  */
 export function modelServerOf(
-  {
-    baseUrl,
-    apiKey,
-    servers = [],
-  }: Pick<LlmConfig, "baseUrl" | "apiKey"> & Partial<Pick<LlmConfig, "servers">>,
+  parts: Pick<LlmConfig, "baseUrl" | "apiKey"> & Partial<Pick<LlmConfig, "servers">>,
   isOffline: boolean,
   model: string | null = null,
 ): ModelServer {
+  const { baseUrl, apiKey, servers = [] } = parts;
   const named = model === null ? undefined : serverOf(model, servers);
   if (named !== undefined) return modelServerOf(named, false);
   const [first] = servers;

@@ -12,7 +12,6 @@ import {
 import { notify } from "./notify.ts";
 import { lessonOf, mayBeForSize, nextStep, type Refused, standingFailure } from "./window-search.ts";
 
-/** A request made for one model. */
 export interface MadeRequest extends Pick<Refused, "estimated" | "window" | "reserve"> {
   readonly request: ModelRequest;
   /** Its token count may correct our estimates: it has the usual form and size. Default: false. */
@@ -21,7 +20,6 @@ export interface MadeRequest extends Pick<Refused, "estimated" | "window" | "res
 
 /** Makes the requests of one answer, for each model that may give it. */
 export interface RequestMaker {
-  /** The first model to ask. */
   readonly model: string;
   /**
    * @param model that model, or a fallback
@@ -311,7 +309,6 @@ class ShownText {
     };
   }
 
-  /** Voids the text that was shown, if any. */
   restart(): void {
     if (this.#isShown) notify(this.#onRestart);
     this.#isShown = false;

@@ -18,14 +18,12 @@ export interface ServerAddress extends Omit<ServerConfig, "name"> {
 /** Opens the source of a server's models; sends nothing. */
 type OpenSource = (server: ServerAddress, models: readonly ModelConfig[]) => ModelSource;
 
-/** A source with its settings. */
 interface Named {
   readonly name: string;
   readonly server: ServerAddress;
   readonly source: ModelSource;
 }
 
-/** The sources in use. */
 interface Sources {
   /** For names without a server. */
   readonly byDefault: Named;

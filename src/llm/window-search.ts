@@ -20,13 +20,11 @@ export interface Refused {
   readonly failure: ModelError;
   /** Estimated tokens of the whole request. */
   readonly estimated: number;
-  /** Tokens of the window for which it was made. */
   readonly window: number;
   /** Tokens of that window reserved for the answer. */
   readonly reserve: number;
 }
 
-/** The known facts on the model. */
 export interface Known {
   /** Real tokens per estimated token. */
   readonly factor: number;
@@ -41,7 +39,6 @@ export type SearchStep =
   | { readonly kind: "unchanged" }
   | { readonly kind: "over" };
 
-/** The lesson of an answered request. */
 export type Lesson =
   | { readonly kind: "learn"; readonly tokens: number; readonly source: LearnedSource }
   | { readonly kind: "suspect"; readonly suspicion: Suspicion }
@@ -177,7 +174,6 @@ function toldBy(refused: Refused, known: Known): number | undefined {
   return isCredible(refused, known) ? refused.failure.window : undefined;
 }
 
-/** Most tokens of a request with this estimate. */
 function mostOf({ estimated }: Pick<Refused, "estimated">, { factor }: Known): number {
   return estimated * (factor === 1 ? MAX_FACTOR : Math.min(MAX_FACTOR, factor * 2));
 }

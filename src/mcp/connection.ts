@@ -14,7 +14,6 @@ import { openWire, reasonOf, type Wire } from "./wire.ts";
 export interface ConnectionParts {
   readonly config: McpServerConfig;
   readonly log: Logger;
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
 }

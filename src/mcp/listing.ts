@@ -8,7 +8,6 @@ import { schemaProblem, withCleanTexts } from "./schema.ts";
 
 /** A server's description of a tool, bounded and cleaned, since the server's author writes into the prompt here. */
 export interface ListedTool {
-  /** The server's name. */
   readonly name: string;
   /** With the model's name. */
   readonly spec: ToolSpec;
@@ -22,7 +21,6 @@ export interface Listing {
   readonly problems: readonly string[];
 }
 
-/** Most tools of one list that are read. */
 export const MOST_LISTED = 1000;
 /** Most tools of one server; providers take 128 in all. */
 const MOST_TOOLS = 64;
@@ -39,11 +37,9 @@ const RawTool = z.looseObject({
 
 /** The server of a list, and the wanted tools. */
 export interface ListingParts {
-  /** Its name in the configuration. */
   readonly server: string;
   /** The server's names of tools; empty: all. */
   readonly allowed: readonly string[];
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
 }
 

@@ -12,7 +12,6 @@ import type { McpServerConfig } from "../config/config.ts";
 
 export interface ProgramParts {
   readonly reach: Extract<McpServerConfig["reach"], { kind: "command" }>;
-  /** Longest message, in bytes. */
   readonly longest: number;
   /** Gets the program's standard error. */
   readonly onStderr: (stream: NodeJS.EventEmitter) => void;

@@ -24,7 +24,6 @@ export interface ServerToolsParts {
   /** Limit for the tools of all servers in each request, estimated tokens. */
   readonly room: () => number;
   readonly log: Logger;
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   readonly timing?: Partial<ConnectionTiming>;
   /** The tools of the configuration before, whose unchanged servers stay connected. Default: none. */
@@ -59,7 +58,6 @@ export class ServerTools implements AsyncDisposable {
     );
   }
 
-  /** The connection to a server with exactly this configuration. */
   connectionOf(config: McpServerConfig): McpConnection | undefined {
     const wanted = JSON.stringify(config);
     return this.connections.find((one) => JSON.stringify(one.config) === wanted);
@@ -174,7 +172,6 @@ function identityOf({ reach }: McpServerConfig, name: string, spec: ToolSpec): s
     .digest("hex");
 }
 
-/** Estimated tokens of a tool in a request. */
 export function tokensOf(spec: ToolSpec): number {
   return estimateTokens(JSON.stringify(spec)) + FRAME_TOKENS;
 }

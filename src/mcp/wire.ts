@@ -13,7 +13,6 @@ export interface Wire {
 
 export interface WireParts {
   readonly log: Logger;
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   /** The connection has ended by itself. */
   readonly onClosed: () => void;

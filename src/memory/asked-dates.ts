@@ -32,7 +32,6 @@ const FORMS = [
   new RegExp(String.raw`\b(?<!\d(?:st|nd|rd|th)?(?: of)? )${MONTH},? ${YEAR}\b`, "gi"),
   /(?:(?<year>(?:19|20)\d\d)年)?(?<month>\d{1,2})月(?:(?<day>\d{1,2})日)?/g,
 ];
-/** Most dates of one question. */
 const MAX_DATES = 4;
 
 /** @param now ms; a date without a year is the last one that has begun */

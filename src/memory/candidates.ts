@@ -105,7 +105,6 @@ export function candidatesOf(
     .toSorted((a, b) => a.id - b.id);
 }
 
-/** A candidate that a turn is shown. */
 export interface ShownCandidate extends Candidate {
   /** Ids of the only people to whom it applies; null: everybody. */
   readonly only: ReadonlySet<string> | null;
@@ -250,7 +249,6 @@ function forEverybody(reading: Reading, times: Times): Candidate | null {
   };
 }
 
-/** Those that have all words of a wish. */
 function sayingAll(wish: Wish, among: readonly Wish[]): Wish[] {
   return among.filter((one) => hasAllWords(one, wish));
 }
@@ -276,7 +274,6 @@ function described(
 
 interface Judging {
   readonly wishes: readonly Wish[];
-  /** Those that count. */
   readonly since: readonly Wish[];
   readonly corrections: number;
   /** End of the demotion; null: it was never corrected. */

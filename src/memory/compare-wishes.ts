@@ -35,7 +35,6 @@ interface Compared {
 
 const COMPARED = new WeakMap<Wish, Compared>();
 
-/** Whether a wish has all words of another. */
 export function hasAllWords(wish: Wish, of: Wish): boolean {
   return comparedBy(of).words.isSubsetOf(comparedBy(wish).words);
 }

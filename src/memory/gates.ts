@@ -21,7 +21,6 @@ import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
 /** Deterministic checks of the memories that a model proposes. Pure. */
 
-/** Memories of one call that are looked at. */
 const MAX_MEMORIES = 20;
 const MAX_STATEMENT = 500;
 const MAX_SUBJECT = 80;
@@ -66,7 +65,6 @@ const Call = z.object({ memories: z.array(z.unknown()) });
 /** One list of the arguments of `memory_save`; the other list is wishes. */
 export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
 
-/** The lines of a transcript. */
 export interface LineContext {
   /** The entries that the transcript shows, by the numbers of its lines. */
   readonly sources: ReadonlyMap<number, Entry>;
@@ -157,7 +155,6 @@ interface Checking extends MemoryGateContext {
   readonly prompt: string;
 }
 
-/** The memory, or why it is rejected. */
 function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   const parsed = Item.safeParse(withFewSources(raw));
   if (!parsed.success) return malformed(z.prettifyError(parsed.error).replaceAll(/\s+/g, " "));

@@ -44,7 +44,6 @@ export interface FoundByMeaning {
   readonly memories: readonly Memory[];
 }
 
-/** A search by meaning. */
 export interface MeaningQuery {
   readonly text: string;
   /** Null: no entries are looked for. */

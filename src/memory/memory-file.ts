@@ -96,18 +96,14 @@ export interface LeftThere {
 export function checkMemoryLine(
   line: MemoryLine,
   messages: readonly (Entry | undefined)[],
-  {
-    agentName,
-    erasedAt,
-    left,
-    now,
-  }: {
+  parts: {
     readonly agentName: string;
     readonly erasedAt: Date | null;
     readonly left: LeftThere | null;
     readonly now: Date;
   },
 ): MemoryDraft | { readonly refused: ImportRefusal } {
+  const { agentName, erasedAt, left, now } = parts;
   const sources = line.sources.flatMap(({ quote }, index) => {
     const entry = messages[index];
     return entry === undefined || (entry.kind !== "user" && entry.kind !== "assistant")

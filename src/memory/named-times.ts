@@ -9,7 +9,6 @@ import { askedDates } from "./asked-dates.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const MAX_LENGTH = 2000;
-/** Most times of one text. */
 const MAX_TIMES = 12;
 
 /** The days that a text names, each time once. @param said the ISO day on which it was said */
@@ -57,10 +56,7 @@ export function isNamed(time: DayRange, named: readonly DayRange[]): boolean {
 }
 
 function span(one: DayRange, other: DayRange): DayRange {
-  return {
-    from: one.from < other.from ? one.from : other.from,
-    to: one.to > other.to ? one.to : other.to,
-  };
+  return { from: one.from < other.from ? one.from : other.from, to: one.to > other.to ? one.to : other.to };
 }
 
 function isSame(one: DayRange, other: DayRange): boolean {

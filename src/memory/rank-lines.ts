@@ -34,7 +34,6 @@ export interface RankingQuery {
   readonly explained?: readonly ExplainingTerms[];
   /** The name of an asker who asks about themselves; null, the default: no such question. */
   readonly self?: string | null;
-  /** Entries of the channel. */
   readonly size: number;
   /** Ms. */
   readonly now: number;

@@ -16,7 +16,6 @@ import { orQuery } from "./terms.ts";
 const MAX_QUERY = 1000;
 /** Most pieces of words that are searched for: each is compared with each memory. */
 const MAX_PIECES = 64;
-/** Memories that are ranked. */
 const CANDIDATES = 100;
 /** Words of these scripts are searched for as pairs of characters: most have two, so that a trigram would miss them. */
 const UNSPACED = new RegExp(`^[${PAIRED_SCRIPTS}]`, "u");

@@ -11,7 +11,6 @@ export const memorySaveParameters = parametersOf(
   z.object({ memories: memoryListSchema, wishes: wishListSchema }),
 );
 
-/** The drafts that passed the gates. */
 export interface SavedDrafts {
   readonly memories: readonly MemoryDraft[];
   readonly wishes: readonly WishDraft[];

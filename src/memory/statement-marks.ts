@@ -1,4 +1,5 @@
 import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { pairsOf } from "../text/terms.ts";
 import { normalForm } from "../text/text.ts";
 
 /**
@@ -55,7 +56,6 @@ const UNSPACED_CHANGE = /今は|今では|もう|になった|に変え|变成|�
 /** Words that signal an addition, and no replacement. */
 const ADDS = /\b(?:also|too|as well|another|additionally|auch|außerdem|aussi|también|anche)\b|も|也/iu;
 
-/** The marks and the subject of a statement. */
 export function marksOf(statement: string): StatementMarks {
   const text = normalForm(normalForm(statement.slice(0, MAX_LENGTH), "NFKC"), "NFC");
   const marks = new Set<string>();
@@ -123,10 +123,4 @@ function isFirst(text: string, index: number): boolean {
   const before = text.slice(0, index);
   const { length } = before.trimEnd();
   return length === 0 || SENTENCE_ENDS.has(before.charAt(length - 1)) || before.includes("\n", length);
-}
-
-function pairsOf(run: string): string[] {
-  const characters = Array.from(run);
-  if (characters.length === 1) return characters;
-  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }

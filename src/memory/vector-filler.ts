@@ -17,7 +17,6 @@ const TEXTS = 24;
 /** Range of the newest memory ids in which a smaller id may be committed after a larger one. */
 const UNCOMMITTED = 1000;
 
-/** The vector of one text. */
 interface Kept {
   readonly of: TextToEmbed["of"];
   readonly bits: string;
@@ -94,7 +93,6 @@ export class VectorFiller implements AsyncDisposable {
     return channels.length > 0;
   }
 
-  /** One batch of one channel. */
   async #fill(channel: ChannelId): Promise<void> {
     const batch = await this.#vectors.next(channel, this.#embeddings.model, TEXTS);
     const kept = await this.#embed(channel, batch.texts);

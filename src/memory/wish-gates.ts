@@ -3,7 +3,7 @@ import { WISH_TOPICS, type WishDraft } from "../core/wish.ts";
 import type { UserEntry } from "../core/entry.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { terms } from "../text/terms.ts";
-import { storableText } from "../text/text.ts";
+import { storableLine } from "../text/text.ts";
 import { type Fault, findLine, isRestated, type LineContext, malformed } from "./gates.ts";
 import { overridesRules } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
@@ -13,7 +13,6 @@ import { holdsSecret } from "./secrets.ts";
  * manner of an answer pass, and hardly any others. Pure.
  */
 
-/** Wishes of one call that are looked at. */
 const MAX_WISHES = 8;
 const MAX_WISH = 160;
 const MAX_QUOTE = 200;
@@ -69,7 +68,11 @@ export function checkWishes(input: unknown, context: WishContext): CheckedWishes
 function checkOne(raw: unknown, context: WishContext): WishDraft[] | Fault {
   const parsed = Item.safeParse(raw);
   if (!parsed.success) return malformed(z.prettifyError(parsed.error).replaceAll(/\s+/g, " "));
-  const item = { ...parsed.data, wish: onOneLine(parsed.data.wish), quote: onOneLine(parsed.data.quote) };
+  const item = {
+    ...parsed.data,
+    wish: storableLine(parsed.data.wish),
+    quote: storableLine(parsed.data.quote),
+  };
   const fault = textFault(item, context.prompt);
   if (fault !== null) return fault;
   const quote = normalWords(item.quote);
@@ -82,10 +85,6 @@ function checkOne(raw: unknown, context: WishContext): WishDraft[] | Fault {
     else found.set(checked.seq, checked);
   }
   return found.size > 0 ? [...found.values()] : (why ?? malformed("it has no sources"));
-}
-
-function onOneLine(text: string): string {
-  return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
 /** A letter, a digit, or what stands in a plain sentence: no mention, link, label, markup or code. */

@@ -83,7 +83,6 @@ export interface Platform extends AsyncDisposable {
   connection?(): ConnectionState;
 }
 
-/** How the connection to a platform stands. */
 export interface ConnectionState {
   /** `interrupted`: the platform's own client recovers it; `waiting`: it has ended, and is opened again after a pause. */
   readonly kind: "connecting" | "connected" | "interrupted" | "waiting";
@@ -101,7 +100,6 @@ export function notConnectedYet(): ConnectionState {
   return { kind: "connecting", since: new Date(), why: null, isOperators: false };
 }
 
-/** The parts of a link to a message. */
 export interface LinkedChannel {
   readonly address: ChannelAddress;
   /** Id of the server or team; "" in direct messages. */
@@ -205,7 +203,6 @@ export interface CatchUpLedger {
   closeGap(channel: ChannelAddress): Promise<void>;
   /** Appends an entry to the log that says that messages of some time are missing. At most one entry per key. */
   noteAbsence(channel: ChannelOnPlatform, key: string, absence: Absence): Promise<void>;
-  /** True: the log has this message of the channel. */
   hasMessage(channel: ChannelAddress, id: string): Promise<boolean>;
   /** The platform's ids of the newest messages of people in the log that are not deleted, at most `limit`. */
   newestMessageIds(channel: ChannelAddress, limit: number): Promise<readonly string[]>;
@@ -228,7 +225,6 @@ export interface CatchUpLedger {
   keepSession(platform: string, place: GatewayPlace, epoch: number | null): Promise<boolean>;
 }
 
-/** How the configuration treats a channel. */
 export interface ChannelPolicy {
   /** Some binding answers the channel. */
   readonly isBound: boolean;
@@ -257,6 +253,8 @@ export interface PlatformCommand {
   readonly name: string;
   /** One line. */
   readonly help: string;
+  /** A short list of commands has it. Default: only the whole list. */
+  readonly isCommon?: true | undefined;
   /** Null: it has no argument. */
   readonly argument: null | {
     /** Name of the argument's field, where the platform has fields: small letters, digits, `-` and `_`, at most 32. */

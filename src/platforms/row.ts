@@ -69,6 +69,8 @@ export interface PlatformRow<
    * @throws OperatorError if the token is wrong; PlatformError if the platform does not answer
    */
   servers?(config: Configured): Promise<readonly Server[]>;
+  /** Where Weir listens for the platform, by the option `listen`; null: it does not. Default: null. */
+  listens?(config: Configured): { readonly host: string; readonly port: number } | null;
   /** What `weir init` asks. */
   readonly questions: SetUpQuestions<Options>;
 }

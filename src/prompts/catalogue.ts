@@ -134,7 +134,6 @@ const TEMPLATES = {
   ...plainToolTemplates(),
   "tool-memory-save": {},
   "tool-hand-off": {
-    /** The agent that has the tool. */
     self: "text",
     /** Those that it may hand over to: `ID (NAME)`. */
     agents: "list",

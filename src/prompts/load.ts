@@ -32,7 +32,6 @@ export interface Prompts {
 
 const EXTENSION = ".md.j2";
 
-/** What is wrong with the templates, all of it. */
 export class PromptError extends OperatorError {
   /** `system.md.j2:3: unknown variable …`. */
   readonly problems: readonly string[];

@@ -158,7 +158,6 @@ function declare(target: unknown, scope: Scope, local: Local): void {
   else if (Array.isArray(target["value"])) for (const part of target["value"]) declare(part, scope, local);
 }
 
-/** The name of an identifier; "" for any other node. */
 function nameOf(node: unknown): string {
   const isIdentifier = isNode(node) && node["type"] === "Identifier";
   return isIdentifier && typeof node["value"] === "string" ? node["value"] : "";

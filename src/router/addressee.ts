@@ -5,7 +5,6 @@ export interface Addressed {
   readonly text: string;
   /** Names of people (and of the bot) in the platform's own mentions, as they follow `@` in the text. */
   readonly mentions?: readonly string[];
-  /** Ids and names of roles that it mentions. */
   readonly mentionedRoles?: readonly string[];
 }
 

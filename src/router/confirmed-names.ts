@@ -158,7 +158,6 @@ const NOT_SETTLED =
   "names_not_settled: the bot was in no server when Weir connected, so these names mean nothing yet; " +
   "invite it, and restart Weir, which settles them; or write ids instead";
 
-/** The part of a binding that has names. */
 export type NamingBinding = Pick<Binding, "platform" | "workspaces" | "channels" | "allowRoles">;
 
 /** The part of a configuration that has names. */
@@ -168,7 +167,6 @@ export interface NamingConfig {
   readonly ownerRoles: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The names of a configuration. */
 interface Uses {
   /** By platform. */
   readonly used: ReadonlyMap<string, readonly UsedName[]>;

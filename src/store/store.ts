@@ -15,8 +15,7 @@ import { ErasureStore } from "./deletion/erasures.ts";
 import { TermKeys } from "./deletion/fingerprints.ts";
 import { RetentionStore } from "./deletion/retention.ts";
 import { GapStore, ListeningWatermarkStore } from "./channels/gaps.ts";
-import { GatewaySessionStore } from "./channels/gateway-sessions.ts";
-import { GatewayShardStore } from "./channels/gateway-shards.ts";
+import { GatewaySessionStore, GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
 import { LearnedModelStore } from "./models/learned-models.ts";
@@ -45,53 +44,7 @@ import { UsageStore } from "./turns/usage.ts";
 import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
-export interface Store {
-  readonly channels: ChannelStore;
-  readonly partitions: PartitionStore;
-  readonly members: MemberStore;
-  readonly log: LogStore;
-  readonly turns: TurnStore;
-  readonly deliveries: DeliveryStore;
-  readonly modelCalls: ModelCallStore;
-  readonly usage: UsageStore;
-  readonly learnedModels: LearnedModelStore;
-  readonly refusedFields: RefusedFieldStore;
-  readonly contextRecords: ContextRecordStore;
-  readonly search: SearchStore;
-  readonly vectors: VectorStore;
-  readonly memories: MemoryStore;
-  readonly cited: CitedMemoryStore;
-  readonly transfer: MemoryTransferStore;
-  readonly sharedMemories: SharedMemoryStore;
-  readonly channelModels: ChannelModelStore;
-  readonly wishes: WishStore;
-  readonly jobs: JobStore;
-  readonly compactions: CompactionStore;
-  readonly requests: RequestStore;
-  readonly past: PastStore;
-  readonly people: PersonalDataStore;
-  readonly runCommands: RunCommandStore;
-  readonly answers: AnswerProvenanceStore;
-  readonly fates: MessageFateStore;
-  readonly attached: AttachmentStore;
-  readonly gaps: GapStore;
-  readonly watermarks: ListeningWatermarkStore;
-  readonly gatewaySessions: GatewaySessionStore;
-  readonly gatewayShards: GatewayShardStore;
-  readonly erasures: ErasureStore;
-  readonly retention: RetentionStore;
-  readonly reactions: ReactionStore;
-  readonly overview: OverviewStore;
-  readonly names: NameStore;
-  readonly speakers: SpeakerStore;
-  load(channel: ChannelId): Promise<ChannelSnapshot>;
-  /** What a commit changed, to be swapped into a history in memory. */
-  coverage(channel: ChannelId): Promise<Coverage>;
-  /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
-  currentSummaries(channel: ChannelId): Promise<readonly Summary[]>;
-  /** The summaries that a merged one was made of, as they were last. */
-  mergedOf(channel: ChannelId, range: { readonly fromSeq: Seq; readonly toSeq: Seq }): Promise<Summary[]>;
-}
+export type Store = ReturnType<typeof createStore>;
 
 /** How the store signs rows, and who is told of rows whose signature fails. */
 export interface StoreOptions {
@@ -102,7 +55,7 @@ export interface StoreOptions {
   readonly onUnsigned?: (why: string) => void;
 }
 
-export function createStore(db: Database, options: StoreOptions = {}): Store {
+export function createStore(db: Database, options: StoreOptions = {}) {
   const { signer = NO_SIGNING.signer, onDoubted, onUnsigned = NO_SIGNING.onUnsigned } = options;
   const believed: WishReader = async (client, channel) => {
     const wishes = await readWishes(client, channel, signer);
@@ -150,9 +103,16 @@ export function createStore(db: Database, options: StoreOptions = {}): Store {
     overview: new OverviewStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
-    load: async (channel) => loadSnapshot(db, channel, believed),
-    coverage: async (channel) => loadCoverage(db, channel, believed),
-    currentSummaries: async (channel) => readSummaries(db, channel, "current"),
-    mergedOf: async (channel, range) => readMerged(db, channel, range),
+    load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, believed),
+    /** What a commit changed, to be swapped into a history in memory. */
+    coverage: async (channel: ChannelId): Promise<Coverage> => loadCoverage(db, channel, believed),
+    /** The live summaries as whoever summarises reads them: without what was edited since they were written. */
+    currentSummaries: async (channel: ChannelId): Promise<readonly Summary[]> =>
+      readSummaries(db, channel, "current"),
+    /** The summaries that a merged one was made of, as they were last. */
+    mergedOf: async (
+      channel: ChannelId,
+      range: { readonly fromSeq: Seq; readonly toSeq: Seq },
+    ): Promise<Summary[]> => readMerged(db, channel, range),
   };
 }

@@ -33,7 +33,6 @@ export function firstWords(text: string, limit: number): string {
 export function displayableJson(
   value: object,
   indent?: number,
-  /** The shown form of a text. */
   shown: (text: string) => string = (text) => text,
 ): string {
   const replaced = (_: string, inner: unknown): unknown => (typeof inner === "string" ? shown(inner) : inner);

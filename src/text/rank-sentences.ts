@@ -2,7 +2,6 @@ import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import { sentencesOf, terms } from "./terms.ts";
 import { sliceWhole } from "./text.ts";
 
-/** A line with its author. */
 export interface SpokenLine {
   /** In its shown form; "": unknown. */
   readonly time: string;

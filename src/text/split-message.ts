@@ -79,7 +79,6 @@ function closingOf(fence: Fence | null): string {
   return fence === null ? "" : `\n${fence.marker}`;
 }
 
-/** The open fence after a line. */
 function fenceAfter(line: string, fence: Fence | null, limit: number): Fence | null {
   if (fence !== null) {
     const closing = CLOSING.exec(line)?.[1];

@@ -90,7 +90,8 @@ function tells(word: string): boolean {
   return word !== "" && !STOP_WORDS.has(word) && (word.length > 1 || /\d/.test(word));
 }
 
-function pairsOf(run: string): string[] {
+/** The pairs of neighbouring characters of a run in a script without spaces; of a single one, that one. */
+export function pairsOf(run: string): string[] {
   const characters = Array.from(run);
   if (characters.length === 1) return characters;
   return characters.slice(1).map((character, index) => `${characters[index]}${character}`);

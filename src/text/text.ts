@@ -14,6 +14,11 @@ export function storableText(text: string): string {
   return wellFormed.includes("\0") ? withoutNul(wellFormed) : wellFormed;
 }
 
+/** The same on one line. */
+export function storableLine(text: string): string {
+  return storableText(text).replaceAll(/\s+/g, " ").trim();
+}
+
 /**
  * Fast removal of NULs: `replaceAll` takes a second for a paste with five million, and as long for UTF-16 that was read
  * as bytes.

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { defineTool } from "./tool.ts";
 
 const Input = z.strictObject({ query: z.string().trim().min(1).max(1000) });
-/** Memories of one call. */
 const LIMIT = 10;
 
 /**

@@ -79,7 +79,6 @@ export interface HandOff {
   readonly kind: "hand_off";
   /** Null: the channel's own agent. */
   readonly to: AgentId | null;
-  /** Its name. */
   readonly name: string;
   readonly message: string;
 }
@@ -141,7 +140,6 @@ export interface ToolDefinition<Input> {
 /** Makes a tool with the texts of the prompts. */
 export interface ToolMaker {
   (prompts: Prompts): Tool;
-  /** The tool's name. */
   readonly tool: PlainTool;
 }
 

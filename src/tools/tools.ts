@@ -22,7 +22,6 @@ const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
 
 /** The facts of an agent that decide about its tools. */
 export interface ToolNeeds {
-  /** What the agent may look up. */
   readonly recall: AgentConfig["memory"]["recall"];
   /** Tools of the features that it uses; default: empty. */
   readonly ofFeatures?: readonly ToolMaker[];

@@ -57,11 +57,9 @@ export interface Outcome {
     /** Requests over the usable window even in their shortest form. */
     readonly overflows: number;
   };
-  /** Live summaries at the end. */
   readonly summaries: { readonly count: number; readonly tokens: number };
 }
 
-/** The view of a turn. */
 export interface Visible {
   readonly turn: number;
   readonly fromSeq: Seq;

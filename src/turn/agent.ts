@@ -1,4 +1,4 @@
-import type { OwnFolder } from "../agent-files/agent-folder.ts";
+import type { AgentFolder } from "../agent-files/agent-folder.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { type EntryTexts, type Perspective, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
@@ -10,33 +10,24 @@ import type { TurnId } from "../core/ids.ts";
 import type { Pace } from "../core/pace.ts";
 import { createTimeFormat, type TimeFormat } from "../text/time.ts";
 import type { KnownWindow } from "../llm/catalog/known-windows.ts";
+import type { Models } from "../llm/models.ts";
 import type { RetryingModel } from "../llm/retrying-model.ts";
 import type { CacheRule } from "../llm/caches/rules.ts";
 import { type CacheTerms, cacheTerms } from "../llm/caches/terms.ts";
 import type { FailureKind, Prompts } from "../prompts/load.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** The models of agents, with the evidence on their windows. */
-export interface AgentModels {
+export interface AgentModels extends Pick<
+  Models,
+  "nameOf" | "windowOf" | "knownWindow" | "factorOf" | "learnFactor" | "seesImages"
+> {
   readonly model: RetryingModel;
   /** The server's name for a configured model (`auto` is looked up once). */
   resolve(configured: string): Promise<string>;
-  /** The same without a look-up; undefined: it must be looked up. */
-  nameOf(configured: string): string | undefined;
-  /** Tokens of the model's window: configured (if not 0), learned, known, or 32,768. */
-  windowOf(model: string, configured: number): number;
-  /** The same window, with its source and expiry. */
-  knownWindow(model: string, configured: number): KnownWindow;
-  /** Real tokens per estimated token of a model, by its provider's reports so far. */
-  factorOf(model: string): number;
-  /** Notes the token count that a provider reported for an answered request. */
-  learnFactor(model: string, report: Anchor): void;
-  /** Whether pictures are sent to a model. */
-  seesImages(model: string): boolean;
   /** Undefined: unknown. */
-  readonly priceOf: (model: string) => ModelPrice | undefined;
+  readonly priceOf: Models["priceOf"];
   /** The cache rule for a model's requests; undefined: nothing is cached. Left out: unknown. */
-  readonly cacheRule?: (model: string) => CacheRule | undefined;
+  readonly cacheRule?: Models["cacheRule"];
 }
 
 /** All texts of an agent's contexts besides people's messages. */
@@ -63,30 +54,16 @@ export interface AgentTexts extends EntryTexts {
   /** The text for a question without a finding. */
   unfound(): string;
   omission(values: { count: number; fromTime: string; toTime: string }): string;
-  /** Renders a template of a feature. */
   readonly render: Prompts["render"];
 }
 
 /** A section of the agent's folder, as templates get it. */
 export type SectionText = Pick<Section, "kind" | "scope" | "source" | "text">;
 
-/** The files in an agent's folder. */
-export interface FolderFiles {
-  /** The path as the operator knows it, such as `agents/main`; "": no folder. */
-  readonly shownAs: string;
-  /** As of the last refresh. */
-  readonly current: AgentFiles;
-  /** Why the present files are not in use; null: they are in use. */
-  readonly refusal: string | null;
-  /** Null: the agent had no folder of its own when it was made. */
-  readonly own: OwnFolder | null;
-  /** Paths of the other files of a skill, in its folder. */
-  skillFiles(skill: AgentFile): Promise<readonly string[]>;
-  /** @throws SkillFileError if it does not exist or must not be read */
-  readSkillFile(skill: AgentFile, file: string): Promise<string>;
-  /** Reads changed files. Never throws. @returns null: the last refresh was just now */
-  refresh(): Promise<void> | null;
-}
+export type FolderFiles = Pick<
+  AgentFolder,
+  "shownAs" | "current" | "refusal" | "own" | "skillFiles" | "readSkillFile" | "refresh"
+>;
 
 export const NO_FOLDER: FolderFiles = {
   shownAs: "",

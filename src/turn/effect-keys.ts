@@ -13,12 +13,9 @@ import { madeCalls } from "./tool-calls.ts";
  */
 export function effectKeys(
   calls: readonly ToolCall[],
-  {
-    channel,
-    turn,
-    history,
-  }: { readonly channel: string; readonly turn: TurnRange; readonly history: History },
+  parts: { readonly channel: string; readonly turn: TurnRange; readonly history: History },
 ): string[] {
+  const { channel, turn, history } = parts;
   // Two databases use the same turn numbers; the time of the first message tells them apart.
   const begun = history.entries.find(({ seq }) => seq >= turn.fromSeq)?.at.getTime() ?? 0;
   return keysBehind(madeCalls(history, turn), calls, `${channel}\n${turn.id}\n${begun}`);

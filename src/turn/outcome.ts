@@ -2,7 +2,13 @@ import type { FailureKind } from "../prompts/load.ts";
 import type { HandOff } from "../tools/tool.ts";
 
 export type TurnOutcome =
-  | { readonly kind: "answered"; readonly text: string; readonly handOff?: HandOff }
+  | {
+      readonly kind: "answered";
+      readonly text: string;
+      /** The built-in stand-in answered, and no model. */
+      readonly standIn?: true;
+      readonly handOff?: HandOff;
+    }
   | { readonly kind: "skipped"; readonly reason: string; readonly handOff?: HandOff }
   /** The signal ended it; `text` is the answer so far. */
   | { readonly kind: "stopped"; readonly text: string }

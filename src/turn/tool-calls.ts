@@ -27,7 +27,6 @@ export type ToolResultDraft = Extract<TurnEntryDraft, { kind: "tool_result" }>;
 export interface ToolRun {
   /** For the log: without a hand-off, which its settlement appends. */
   readonly calls: readonly ToolCall[];
-  /** One result for each call, in order. */
   readonly results: readonly ToolResultDraft[];
   /** Set if the model chose not to answer. */
   readonly skip: string | null;
@@ -47,7 +46,6 @@ export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
   readonly context: Omit<ToolContext, "signal" | "callId" | "effectKey">;
-  /** A key for the effect of each call. */
   readonly effectKeys: (calls: readonly ToolCall[]) => Promise<readonly string[]>;
   readonly signal: AbortSignal;
   /** Results of calls that are not run, by call id. Default: all are run. */

@@ -79,7 +79,6 @@ export interface TurnChannel {
   onToolCall?(call: ToolCallRecord): void;
 }
 
-/** The inputs of a request. */
 export interface MadeOf {
   /** As the request shows it. */
   readonly history: History;

@@ -9,7 +9,6 @@ export class TurnThoughts {
   #kept: readonly Thoughts[] = [];
   #seen: readonly string[] = [];
 
-  /** The thoughts that a request for this history may show. */
   of(history: History): readonly Thoughts[] {
     if (this.#kept.length === 0) return this.#kept;
     const now = seenIn(history);

@@ -112,7 +112,7 @@ class TurnRun {
 
   #answered(answer: ModelAnswer): TurnOutcome {
     const text = visibleAnswer(answer.text);
-    if (text !== "") return { kind: "answered", text };
+    if (text !== "") return { kind: "answered", text, ...byStandIn(answer) };
     const why = `no text from ${answer.model} (finish: ${answer.finish}, ${answer.calls.length} calls)`;
     return { kind: "failed", failure: answer.finish === "filtered" ? "moderated" : "unavailable", why };
   }
@@ -142,7 +142,12 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    await this.#append([{ kind: "tool_call", text: answer.text, calls }, ...results], beside);
+    const standIn = byStandIn(answer);
+    const drafts = [{ kind: "tool_call", text: answer.text, calls } as const, ...results];
+    await this.#append(
+      drafts.map((draft) => ({ ...draft, ...standIn })),
+      beside,
+    );
     this.#showNothing();
     return null;
   }
@@ -236,6 +241,10 @@ class TurnRun {
     this.textSoFar = "";
     this.#channel.showDraft(null);
   }
+}
+
+function byStandIn({ isStandIn }: Pick<ModelAnswer, "isStandIn">): { readonly standIn?: true } {
+  return isStandIn === true ? { standIn: true } : {};
 }
 
 function toolRunParts(

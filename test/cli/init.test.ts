@@ -61,7 +61,6 @@ test("a first set-up: each answer is checked, and both files hold what was said,
   const answers = person(
     "server",
     model.url,
-    true,
     "sk-1",
     ["discord"],
     "wrong-token",
@@ -98,7 +97,7 @@ test("the key of one server is not sent to another", async (t) => {
   model.respond(() => text("pong"));
   const before = "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-of-another\n";
   const cwd = folderWith(t, { ".env": before });
-  await setUp(person("server", model.url, false, [], true), { cwd, file: undefined });
+  await setUp(person("own", model.url, [], true), { cwd, file: undefined });
   assert.equal(
     readFileSync(path.join(cwd, ".env"), "utf8"),
     `OPENAI_BASE_URL=${model.url}\nOPENAI_API_KEY=\n`,
@@ -114,7 +113,7 @@ test("whoever stops at any question, or does not want it written, has the files 
   await using discord = await startDiscordServer();
   const shipped = `[platforms.discord]\napi_url = "${discord.api}"\n`;
   const cwd = folderWith(t, { "config.toml": shipped });
-  const answers = ["server", model.url, false, ["discord"], discord.token, "123456789012345678"];
+  const answers = ["own", model.url, ["discord"], discord.token, "123456789012345678"];
   for (let stop = 0; stop <= answers.length; stop++)
     await assert.rejects(
       setUp(person(...answers.slice(0, stop)), { cwd, file: undefined }),

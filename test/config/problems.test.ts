@@ -311,7 +311,18 @@ suite("a syntax error", () => {
   });
 
   test("that is a key set twice is called that", (t) => {
-    assert.match(configErrorFrom(t, "[log]\n[log]\n").message, /config\.toml:2:\d+\n.*was set before/);
+    for (const [toml, line, told] of [
+      ["[log]\n[log]\n", 2, "[log] on line 1 stands again on line 2"],
+      ['[log]\nlevel = "info"\n\nlevel = "warn" # again\n', 4, "level on line 2 stands again on line 4"],
+      ['[[agents]]\nid = "a"\nmodel = "x"\nmodel = [\n"y"]\n', 4, "model on line 3 stands again on line 4"],
+      ["llm.max_retries = 1\n[log]\n[llm]\n", 3, "[llm] on line 1 stands again on line 3"],
+      ["[log.a]\n['log'.a]\n", 2, "[log.a] on line 1 stands again on line 2"],
+      ["[log]\nx = { a = 1, a = 2 }\n", 2, "this key or table was set before"],
+    ] as const) {
+      const { message } = configErrorFrom(t, toml);
+      assert.match(message, new RegExp(`config\\.toml:${line}:\\d+\\n`));
+      assert.ok(message.includes(told), message);
+    }
   });
 
   test("of lists nested without end is no crash", (t) => {

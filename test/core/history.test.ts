@@ -116,6 +116,24 @@ describe("a turn's view", () => {
     assert.deepEqual([view.before, view.due, view.own].map(seqs), [[1], [2, 3, 4], [6, 7]]);
   });
 
+  test("has nothing of an earlier turn of the stand-in, and all of its own", () => {
+    const talk = interrupted();
+    talk.say("@bot and now?", { addressed: true });
+    talk.begin();
+    talk.call(["{}"], "43");
+    const seen = talk.seen.at(-1);
+    assert.ok(seen !== undefined);
+    const byStandIn = seen.history.entries.map((entry) =>
+      "turnId" in entry ? { ...entry, standIn: true as const } : entry,
+    );
+    const view = turnView({ ...seen.history, entries: byStandIn }, seen.turn);
+    assert.ok(view.before.length > 1 && view.before.every(({ kind }) => kind === "user"));
+    assert.deepEqual(
+      view.own.map(({ kind }) => kind),
+      ["tool_call", "tool_result"],
+    );
+  });
+
   test("never shows an entry twice, and misses only what came after the turn's last message", () => {
     fc.assert(
       fc.property(steps, (all) => {

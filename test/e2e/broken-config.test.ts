@@ -103,12 +103,12 @@ const COMMANDS = {
     "status cluster channels logs usage context log compactions memories pair backup tools doctor invite models",
   // Each acts by the configuration, or by what it is to become.
   acts: "init start chat replay reload compact tune forget-user migrate restore config",
-  reads_none: "loopback",
+  reads_none: "completion demo loopback",
 };
 
 test("each command is in the table of those that look and those that act", () => {
   const { stdout, stderr, stdin } = process;
-  const idle = { onHangUp: () => undefined, tellReady: () => undefined };
+  const idle = { onHangUp: () => undefined, onExit: () => undefined, tellReady: () => undefined };
   const io = { cwd: "/", stdout, stderr, stdin, shutdown: new AbortController().signal, ...idle };
   const names = createProgram(io).commands.map((command) => command.name());
   assert.deepEqual(names.toSorted(), Object.values(COMMANDS).join(" ").split(" ").toSorted());

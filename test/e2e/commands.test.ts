@@ -90,12 +90,19 @@ test("a configuration that is not there, a database that refuses and an agent no
 });
 
 test("an unknown command or option is refused with a hint, and help is no error", async () => {
-  for (const args of [["strat"], ["start", "--porcelain"], ["log"], ["log", "main", "--from", "x"]]) {
+  for (const [args, help] of [
+    [["strat"], "weir --help lists the commands"],
+    [["start", "--porcelain"], "weir start --help shows what it takes"],
+    [["log"], "weir log --help shows"],
+    [["log", "main", "--from", "x"], "weir log --help shows"],
+    [["config", "chek"], "weir config --help lists the commands"],
+    [["cluster", "drain"], "weir cluster drain --help shows"],
+  ] as const) {
     const { code, out, stderr } = await home.run(...args);
     assert.equal(code, 1, args.join(" "));
     assert.deepEqual(out, []);
     assert.match(stderr, /^error: /);
-    assert.match(stderr, /weir --help/);
+    assert.ok(stderr.includes(`(${help}`), stderr);
     assertForPeople(stderr);
   }
   const commands = ["start", "chat", "replay", "context", "log", "migrate", "backup", "config", "loopback"];
@@ -112,6 +119,11 @@ test("an unknown command or option is refused with a hint, and help is no error"
   const version = await home.runAlone("--version");
   assert.deepEqual([version.code, version.stderr], [0, ""]);
   assert.match(version.out.join(), /^\d+\.\d+\.\d+$/);
+  assert.deepEqual((await home.run("-v")).out, version.out);
+  assert.match(
+    (await home.run("completion", "bash")).out.join("\n"),
+    /'channels --sort'\).*complete -F _weir weir/s,
+  );
   const help = await home.run("replay", "--help");
   assert.equal(help.code, 0);
   assert.match(help.out[0] ?? "", /^Usage: weir replay \[options\] <file>$/);

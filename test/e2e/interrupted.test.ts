@@ -35,7 +35,7 @@ async function held(
   const end = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holding = open.db.transaction(async (client) => {
-    await client.query({ name: "", text: `lock table ${table} in access exclusive mode` });
+    await client.query("", `lock table ${table} in access exclusive mode`);
     locked.resolve();
     await end.promise;
   });

@@ -275,7 +275,7 @@ test("what is saved, and asked for, while the daemon still starts is in force so
   await using outside = openStore(database.connection);
   const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table schema_migrations in access exclusive mode" });
+    await client.query("", "lock table schema_migrations in access exclusive mode");
     locked.resolve();
     await held.promise;
   });

@@ -35,7 +35,7 @@ async function hold(open: OpenStore, lock: string, isWaiting = false): Promise<(
   const end = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const holding = open.db.transaction(async (client) => {
-    await client.query({ name: "", text: `/* a test's */ lock table ${lock}` });
+    await client.query("", `/* a test's */ lock table ${lock}`);
     held.resolve();
     await end.promise;
   });

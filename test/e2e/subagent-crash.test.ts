@@ -147,7 +147,7 @@ test("killed between taking a report back and telling what is left, the agent is
   await first.reached();
   // Its report is read, and what it tells of is taken back before anybody looks whether it is.
   await beside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table subagents in access exclusive mode" });
+    await client.query("", "lock table subagents in access exclusive mode");
     await first.open();
     await until("look that waits", async () => {
       const looks = "wait_event_type = 'Lock' and query like '%notes_taken_back%'";

@@ -74,7 +74,6 @@ const SLICES: Readonly<
       "core/context.ts": "a kind of section",
       "context/sections/section.ts": "a kind of section",
       "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
-      "config/schema/budget.ts": "a text of another option",
       "config/schema/file.ts": "a text of another option",
       "config/schema/models.ts": "a text of another option",
     },

@@ -32,10 +32,8 @@ export class Approvers {
     const chosen = this.#chosen(room, pick, true);
     if (chosen === undefined) return;
     await probe.query(
-      {
-        name: "fuzz_expire",
-        text: "update approvals set expires_at = clock_timestamp() where id = $1 and state = 'open'",
-      },
+      "fuzz_expire",
+      "update approvals set expires_at = clock_timestamp() where id = $1 and state = 'open'",
       [chosen.id],
     );
     const isOurs = await this.#decide(room, chosen, "once", incarnation);

@@ -92,7 +92,8 @@ export class Deeds {
 
   async #unclaimed(id: number): Promise<string | null> {
     const [row] = await this.#parts.probe.query<{ state: string }>(
-      { name: "fuzz_approval_state", text: "select state from approvals where id = $1" },
+      "fuzz_approval_state",
+      "select state from approvals where id = $1",
       [id],
     );
     const isClaimed = row?.state === "running" || row?.state === "done";
@@ -110,7 +111,8 @@ export class Deeds {
 
   async #rulesFor(channel: ChannelId, what: string): Promise<number> {
     const rows = await this.#parts.probe.query(
-      { name: "fuzz_rules_for", text: "select from approval_rules where channel_id = $1 and arguments = $2" },
+      "fuzz_rules_for",
+      "select from approval_rules where channel_id = $1 and arguments = $2",
       [channel, canonicalArguments(JSON.stringify({ what }))],
     );
     return rows.length;

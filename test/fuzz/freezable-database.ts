@@ -3,8 +3,11 @@ import type { QueryResultRow } from "pg";
 import { pino } from "pino";
 import { translateDatabaseError } from "../../src/store/database/errors.ts";
 import { Database } from "../../src/store/database/database.ts";
-import type { Connection, Queryable, Statement } from "../../src/store/database/queryable.ts";
+import type { Connection, Queryable } from "../../src/store/database/queryable.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
+
+/** Name, text and values of a statement. */
+type Asked = Parameters<Queryable["query"]>;
 
 /**
  * Told of each call to the outside before it is sent and behind its effect; may freeze the incarnation.
@@ -85,35 +88,28 @@ export class FreezableDatabase extends Database {
     this.#paused = null;
   }
 
-  override async query<Row extends QueryResultRow>(
-    statement: Statement,
-    values: readonly unknown[] = [],
-  ): Promise<Row[]> {
-    return this.#asked(this.#shared, statement, values);
+  override async query<Row extends QueryResultRow>(...asked: Asked): Promise<Row[]> {
+    return this.#asked(this.#shared, asked);
   }
 
   override lookUps(signal?: AbortSignal): Queryable {
     return {
-      query: async (statement, values = []) => this.#asked(this.#shared.lookUps(signal), statement, values),
+      query: async (...asked) => this.#asked(this.#shared.lookUps(signal), asked),
     };
   }
 
-  async #asked<Row extends QueryResultRow>(
-    server: Queryable,
-    statement: Statement,
-    values: readonly unknown[],
-  ): Promise<Row[]> {
+  async #asked<Row extends QueryResultRow>(server: Queryable, asked: Asked): Promise<Row[]> {
     return this.#watched(async () => {
       await this.#resumed();
-      this.#pass(statement.name, "before");
+      this.#pass(asked[0], "before");
       const rows = await this.#sent(async () => {
-        if (this.#isSlow(statement)) await delay(LAG_MS);
-        await this.#comes(statement.name);
-        const answer = await this.#answered<Row>(server, statement, values);
-        await this.#ways?.pass(`${statement.name} answer`);
+        if (this.#isSlow(asked[0])) await delay(LAG_MS);
+        await this.#comes(asked[0]);
+        const answer = await this.#answered<Row>(server, asked);
+        await this.#ways?.pass(`${asked[0]} answer`);
         return answer;
       });
-      this.#pass(statement.name, "after");
+      this.#pass(asked[0], "after");
       await this.#resumed();
       return rows;
     });
@@ -127,22 +123,17 @@ export class FreezableDatabase extends Database {
   }
 
   /** In a simulation the commit of some is a choice of its own. */
-  async #answered<Row extends QueryResultRow>(
-    server: Queryable,
-    statement: Statement,
-    values: readonly unknown[],
-  ): Promise<Row[]> {
-    const isHeld =
-      server === this.#shared && this.#ways?.chance(`${statement.name} held`, HELD_SHARE) === true;
-    if (!isHeld) return server.query<Row>(statement, values);
+  async #answered<Row extends QueryResultRow>(server: Queryable, asked: Asked): Promise<Row[]> {
+    const isHeld = server === this.#shared && this.#ways?.chance(`${asked[0]} held`, HELD_SHARE) === true;
+    if (!isHeld) return server.query<Row>(...asked);
     return this.#shared.transaction(async (client) => {
-      const rows = await client.query<Row>(statement, values);
-      await this.#comes(`${statement.name} commit`);
+      const rows = await client.query<Row>(...asked);
+      await this.#comes(`${asked[0]} commit`);
       return rows;
     });
   }
 
-  #isSlow({ name }: Statement): boolean {
+  #isSlow(name: string): boolean {
     if (this.lag === 0 || !LOOK_UPS.has(name)) return false;
     this.lag--;
     return true;
@@ -173,12 +164,12 @@ export class FreezableDatabase extends Database {
   /** Each statement passes the gate; one that is stopped there ends the transaction without a commit. */
   #gated(client: Queryable): Queryable {
     return {
-      query: async <Row extends QueryResultRow>(statement: Statement, values?: readonly unknown[]) => {
-        this.#pass(statement.name, "before");
-        await this.#comes(statement.name);
-        const rows = await client.query<Row>(statement, values);
-        await this.#ways?.pass(`${statement.name} answer`);
-        this.#pass(statement.name, "after");
+      query: async <Row extends QueryResultRow>(...asked: Asked) => {
+        this.#pass(asked[0], "before");
+        await this.#comes(asked[0]);
+        const rows = await client.query<Row>(...asked);
+        await this.#ways?.pass(`${asked[0]} answer`);
+        this.#pass(asked[0], "after");
         return rows;
       },
     };

@@ -16,7 +16,9 @@ import { createTestDatabase, withClient } from "../support/database.ts";
 import { UsageError } from "../support/usage.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
-const SEEDS = 10;
+const SEEDS = 5;
+/** The first so many are run twice. */
+const TWICE = 2;
 const STEPS = 150;
 
 /** So many steps of a seed's schedule, of another part of it for each seed, and the last, behind which all must be settled. */
@@ -43,27 +45,32 @@ async function run(
 suite("a random schedule", () => {
   test("with crashes and a bad summariser breaks no invariant, and is the same when it is run again", async () => {
     const seeds = Array.from({ length: SEEDS }, (_, index) => index + 1);
-    const outcomes = await Promise.all(
-      seeds.map(async (seed) =>
-        Promise.all([run(seed, null, placesOf(seed)), run(seed, null, placesOf(seed))]),
-      ),
-    );
+    const ran = async (seed: number): Promise<Outcome> => run(seed, null, placesOf(seed));
+    const [outcomes, again] = await Promise.all([
+      Promise.all(seeds.map(ran)),
+      Promise.all(seeds.slice(0, TWICE).map(ran)),
+    ]);
     const sum = newTally();
-    for (const [index, [one, other]] of outcomes.entries()) {
-      assert.deepEqual(one.violations, [], `seed ${index + 1}`);
-      assert.equal(one.simulation?.trace, other.simulation?.trace, `seed ${index + 1}`);
-      addTally(sum, one.tally);
+    for (const [index, { violations, tally }] of outcomes.entries()) {
+      assert.deepEqual(violations, [], `seed ${index + 1}`);
+      addTally(sum, tally);
     }
+    for (const [index, { simulation }] of again.entries())
+      assert.equal(outcomes[index]?.simulation?.trace, simulation?.trace, `seed ${index + 1}`);
     const { commits, crashes, prompts, cuts } = sum;
-    assert.ok(commits >= 50 && crashes >= 10 && prompts >= 300 && cuts >= 1, JSON.stringify(sum));
+    assert.ok(commits >= 25 && crashes >= 5 && prompts >= 150 && cuts >= 1, JSON.stringify(sum));
   });
 
   test("that something decides which no simulation knows of is not the same", async () => {
     const planted = "a decision by the machine's clock";
     const few = placesOf(1).slice(0, 50);
-    // Two may decide alike by chance; that all do is less likely than one in thousands.
-    const outcomes = await Promise.all(Array.from({ length: 8 }, async () => run(1, planted, few)));
-    assert.ok(new Set(outcomes.map(({ simulation }) => simulation?.trace)).size > 1);
+    // Two may decide alike by chance; that eight do is less likely than one in thousands.
+    const traces = new Set<string | undefined>();
+    for (let runs = 0; runs < 8 && traces.size < 2; runs += 2) {
+      const outcomes = await Promise.all([run(1, planted, few), run(1, planted, few)]);
+      for (const { simulation } of outcomes) traces.add(simulation?.trace);
+    }
+    assert.ok(traces.size > 1);
   });
 
   test("in real time breaks no invariant", async () => {
@@ -125,7 +132,7 @@ suite("a run that hangs", () => {
     const { promise: lent, resolve } = Promise.withResolvers<void>();
     const held = world.probe.session(async (client) => {
       resolve();
-      return client.query({ name: "", text: "select pg_sleep(600)" });
+      return client.query("", "select pg_sleep(600)");
     });
     const cut = assert.rejects(held);
     await lent;

@@ -113,9 +113,7 @@ const SUMMARY =
   "id, from_seq, to_seq, kind, text, live, job_id, needs_redo, substitute->>'text' as substitute";
 const TURN = "id, from_seq, to_seq, epoch, attempts, state, reason, agent";
 
-const QUERY = {
-  name: "fuzz_observe",
-  text: `select r.id, json_build_object(
+const QUERY = `select r.id, json_build_object(
     'channel', (select json_build_object('last_seq', last_seq, 'settled_to', settled_to, 'covered_to', covered_to,
                   'omitted_to', omitted_to, 'epoch', epoch) from channels where id = r.id),
     'running', (select row_to_json(t) from (select ${TURN} from turns where channel_id = r.id and state = 'running') t),
@@ -163,8 +161,7 @@ const QUERY = {
     'snapshot', pg_snapshot_xmin(pg_current_snapshot())::text::bigint
   ) as state
   from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-       as r (id, seq, summary, memory, snapshot, turn)`,
-};
+       as r (id, seq, summary, memory, snapshot, turn)`;
 
 /** A channel, and up to where its rows are known. */
 export interface Since {
@@ -178,7 +175,7 @@ export interface Since {
 
 /** Reads channels' rows in one statement, so in one snapshot. @returns one state for each */
 export async function observe(db: Database, since: readonly Since[]): Promise<State[]> {
-  const rows = await db.query<{ id: number; state: State }>(QUERY, [
+  const rows = await db.query<{ id: number; state: State }>("fuzz_observe", QUERY, [
     since.map(({ channel }) => channel),
     since.map(({ seq }) => seq),
     since.map(({ summary }) => summary),
@@ -200,17 +197,15 @@ export type View = Pick<State, "channel" | "running" | "summaries">;
 /** Reads what a prompt is made of: live summaries alone. */
 export async function observeView(db: Database, channel: ChannelId): Promise<View> {
   const rows = await db.query<View>(
-    {
-      name: "fuzz_view",
-      text: `select json_build_object('last_seq', c.last_seq, 'settled_to', c.settled_to, 'covered_to', c.covered_to,
-                      'omitted_to', c.omitted_to, 'epoch', c.epoch) as channel,
-                    (select row_to_json(t) from (select ${TURN} from turns
-                      where channel_id = c.id and state = 'running') t) as running,
-                    (select coalesce(json_agg(s order by s.from_seq), '[]') from (
-                       select ${SUMMARY} from summaries
-                        where channel_id = c.id and live) s) as summaries
-               from channels c where c.id = $1`,
-    },
+    "fuzz_view",
+    `select json_build_object('last_seq', c.last_seq, 'settled_to', c.settled_to, 'covered_to', c.covered_to,
+              'omitted_to', c.omitted_to, 'epoch', c.epoch) as channel,
+            (select row_to_json(t) from (select ${TURN} from turns
+              where channel_id = c.id and state = 'running') t) as running,
+            (select coalesce(json_agg(s order by s.from_seq), '[]') from (
+               select ${SUMMARY} from summaries
+                where channel_id = c.id and live) s) as summaries
+       from channels c where c.id = $1`,
     [channel],
   );
   const [view] = rows;
@@ -223,12 +218,10 @@ export type LiveJob = JobRow & { readonly channel_id: number; readonly attempt: 
 /** Reads the live jobs of channels. */
 export async function observeJobs(db: Database, channels: readonly ChannelId[]): Promise<LiveJob[]> {
   const rows = await db.query<{ job: LiveJob }>(
-    {
-      name: "fuzz_jobs",
-      text: `select row_to_json(j) as job from (
-               select channel_id, id, kind, from_seq, to_seq, state, attempt, result
-                 from jobs where channel_id = any ($1) and state in ('running', 'staged')) j`,
-    },
+    "fuzz_jobs",
+    `select row_to_json(j) as job from (
+       select channel_id, id, kind, from_seq, to_seq, state, attempt, result
+         from jobs where channel_id = any ($1) and state in ('running', 'staged')) j`,
     [channels],
   );
   return rows.map(({ job }) => job);
@@ -239,13 +232,11 @@ type Replaced = Pick<SummaryRow, "from_seq" | "to_seq" | "text"> & { readonly jo
 /** Reads the summaries that lie in the ranges of jobs, and what stands in for them: what a merge or a redo replaces, and what that was made of. */
 export async function observeReplaced(db: Database, jobs: readonly number[]): Promise<Replaced[]> {
   const rows = await db.query<{ replaced: Replaced }>(
-    {
-      name: "fuzz_replaced",
-      text: `select json_build_object('job', j.id, 'from_seq', s.from_seq, 'to_seq', s.to_seq, 'text', shown.text) as replaced
-               from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
-              cross join lateral (values (s.text), (s.substitute->>'text')) shown (text)
-              where j.id = any ($1) and s.kind <> 'reset' and shown.text is not null`,
-    },
+    "fuzz_replaced",
+    `select json_build_object('job', j.id, 'from_seq', s.from_seq, 'to_seq', s.to_seq, 'text', shown.text) as replaced
+       from jobs j join summaries s on s.channel_id = j.channel_id and s.from_seq >= j.from_seq and s.to_seq <= j.to_seq
+      cross join lateral (values (s.text), (s.substitute->>'text')) shown (text)
+      where j.id = any ($1) and s.kind <> 'reset' and shown.text is not null`,
     [jobs],
   );
   return rows.map(({ replaced }) => replaced);
@@ -254,7 +245,8 @@ export async function observeReplaced(db: Database, jobs: readonly number[]): Pr
 /** The last job of a channel. @returns 0: it had none */
 export async function observeLastJob(db: Database, channel: ChannelId): Promise<number> {
   const [row] = await db.query<{ id: number }>(
-    { name: "fuzz_last_job", text: "select coalesce(max(id), 0) as id from jobs where channel_id = $1" },
+    "fuzz_last_job",
+    "select coalesce(max(id), 0) as id from jobs where channel_id = $1",
     [channel],
   );
   return row?.id ?? 0;
@@ -263,10 +255,8 @@ export async function observeLastJob(db: Database, channel: ChannelId): Promise<
 /** Is the text of a message no longer kept? */
 export async function observeIsExpired(db: Database, channel: ChannelId, message: string): Promise<boolean> {
   const rows = await db.query(
-    {
-      name: "fuzz_is_expired",
-      text: "select from entries where channel_id = $1 and message_id = $2 and expired_at is not null and deleted_at is null",
-    },
+    "fuzz_is_expired",
+    "select from entries where channel_id = $1 and message_id = $2 and expired_at is not null and deleted_at is null",
     [channel, message],
   );
   return rows.length > 0;

@@ -207,10 +207,10 @@ export class Performer {
     // What goes is looked at before.
     await this.#world.look();
     await incarnation.retain();
-    const rows = await probe.query<{ channel: number; seq: number; isTaken: boolean }>({
-      name: "fuzz_expired",
-      text: `select channel_id as channel, seq, deleted_at is not null as is_taken from entries where expired_at is not null`,
-    });
+    const rows = await probe.query<{ channel: number; seq: number; isTaken: boolean }>(
+      "fuzz_expired",
+      `select channel_id as channel, seq, deleted_at is not null as is_taken from entries where expired_at is not null`,
+    );
     tally.expired = rows.length;
     tally.expiredDeleted = rows.filter((row) => row.isTaken).length;
     for (const { id, ledger } of rooms)

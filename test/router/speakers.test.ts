@@ -92,7 +92,7 @@ describe("namesakes", () => {
   test("those of a log from before are in the order of the log", async () => {
     const id = await channel("before");
     const rows = "insert into speakers select $1, 'ann', 'old', 1";
-    await open.db.query({ name: "test_speaker", text: rows }, [id]);
+    await open.db.query("test_speaker", rows, [id]);
     assert.deepEqual(
       await called(id, [
         ["new", "Ann"],

@@ -5,8 +5,6 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { readUsage, UsageError, wholeNumber } from "../support/usage.ts";
-import { growthOf, lineOf, tableOf } from "./report.ts";
-import { runSoak } from "./run.ts";
 
 const USAGE =
   "npm run soak -- --minutes <number> [--seed <number>] [--pace <deeds of people a second>] [--rooms <number on each platform>] [--faults on|off]";
@@ -15,6 +13,8 @@ const FEWEST_SAMPLES = 40;
 const FAULT_EVERY_S = 15;
 
 const { minutes, seed, pace, rooms, hasFaults } = readUsage(USAGE, readOptions);
+const { runSoak } = await import("./run.ts");
+const { growthOf, lineOf, tableOf } = await import("./report.ts");
 console.log(`seed ${seed}, ${minutes} min, ${pace} deeds a second in ${3 * rooms} rooms`);
 const seconds = minutes * 60;
 const report = await runSoak({

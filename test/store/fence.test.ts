@@ -86,9 +86,7 @@ test("a turn begins behind an edit under way, and an edit sees the turn that beg
   let isBegun = false;
   await weir.db.transaction(async (client) => {
     // As an edit and a deletion do first.
-    await client.query({ name: "test_lock", text: "select from channels where id = $1 for no key update" }, [
-      id,
-    ]);
+    await client.query("test_lock", "select from channels where id = $1 for no key update", [id]);
     begun = store.turns.begin({ channel: id, epoch }, 1, 1).then(() => (isBegun = true));
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(isBegun, false);

@@ -37,7 +37,7 @@ export function openStore(connection: Connection, options: DatabaseOptions = {})
   const db = new Database(connection, SILENT, options);
   const store = createStore(db);
   let count = 0;
-  const sql: OpenStore["sql"] = async (text, ...values) => db.query({ name: "", text }, values);
+  const sql: OpenStore["sql"] = async (text, ...values) => db.query("", text, values);
   const append: OpenStore["append"] = async (channel, text, overrides = {}, beginner = null) => {
     count++;
     const message: InboundMessage = {

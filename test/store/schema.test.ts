@@ -73,8 +73,8 @@ test("no watermark falls, none passes the log's end", async () => {
 
 test("a channel has one live job, and one running turn", async () => {
   const { id, epoch } = await spokenIn("alone", 3);
-  const job = `insert into jobs (channel_id, kind, tier, from_seq, to_seq, leased_until)
-               values (${id}, 'leaf', 'background', 1, 2, now())`;
+  const job = `insert into jobs (channel_id, kind, tier, from_seq, to_seq)
+               values (${id}, 'leaf', 'background', 1, 2)`;
   await weir.db.script(job);
   await weir.refuses(UNIQUE, job);
   await weir.db.script(`update jobs set state = 'staged', result = '{}' where channel_id = ${id}`);
@@ -91,6 +91,16 @@ test("a channel has one live job, and one running turn", async () => {
   const settlement = { state: "skipped", reason: "x", modelMs: 1, entry: null, idempotencyKeys: [] } as const;
   await weir.store.turns.settle({ channel: id, epoch }, turn, settlement, new Date());
   await weir.db.script(again);
+});
+
+test("no column is left that nothing reads", async () => {
+  const columns = await weir.sql<{ name: string }>(
+    "select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public'",
+  );
+  const names = new Set(columns.map(({ name }) => name));
+  assert.ok(names.has("reminders.cron"));
+  for (const name of ["jobs.leased_until", "members.looks_for_prints", "reminders.kind", "requests.taken_as"])
+    assert.ok(!names.has(name), name);
 });
 
 test("an entry takes its channel's next seq, or none", async () => {

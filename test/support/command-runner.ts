@@ -23,6 +23,7 @@ async function carryOut({ words, cwd, env }: RunnerCommand): Promise<number> {
     stderr,
     shutdown: new AbortController().signal,
     onHangUp: () => undefined,
+    onExit: () => undefined,
     tellReady: () => undefined,
   };
   try {

@@ -16,7 +16,7 @@ export async function cutStatements(
 ): Promise<{ readonly done: Promise<void> }> {
   const begun = Promise.withResolvers<void>();
   const done = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: `lock table ${table} in access exclusive mode` });
+    await client.query("", `lock table ${table} in access exclusive mode`);
     begun.resolve();
     let cuts = 0;
     const patience = new Patience(() => cuts);

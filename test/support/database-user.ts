@@ -10,7 +10,7 @@ const listening = await db.listen(
   () => undefined,
   () => undefined,
 );
-await db.query({ name: "", text: "select 1" });
+await db.query("", "select 1");
 console.log("open");
 process.stdin.resume();
 await once(process.stdin, "end");

@@ -27,7 +27,7 @@ export async function gateRows(outside: OpenStore, on: string, when: string): Pr
   const end = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holding = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: `select pg_advisory_xact_lock(${number})` });
+    await client.query("", `select pg_advisory_xact_lock(${number})`);
     locked.resolve();
     await end.promise;
   });

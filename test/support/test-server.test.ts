@@ -30,11 +30,11 @@ describe("the guardian of a data folder", () => {
   it("ends the server that runs on it", async () => {
     const server = await startTestServer();
     await using database = new Database(server.connection, pino({ level: "silent" }), { maxConnections: 1 });
-    const rows = await database.query<{ folder: string; pid: string }>({
-      name: "",
-      text: `select current_setting('data_directory') as folder,
-                    split_part(pg_read_file('postmaster.pid'), E'\\n', 1) as pid`,
-    });
+    const rows = await database.query<{ folder: string; pid: string }>(
+      "",
+      `select current_setting('data_directory') as folder,
+              split_part(pg_read_file('postmaster.pid'), E'\\n', 1) as pid`,
+    );
     const { folder = "", pid = "" } = rows[0] ?? {};
     const program = (): string => spawnSync("ps", ["-ww", "-o", "args=", "-p", pid]).stdout.toString();
     assert.ok(program().includes(folder));

@@ -32,7 +32,6 @@ import type { OwnersConfig } from "./permissions.ts";
  */
 export type Command = ChannelCommand | AnywhereCommand;
 
-/** A command in a channel that the log knows. */
 export interface ChannelCommand extends CommandRule {
   /** @returns the answer to the asker */
   run(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer>;
@@ -56,7 +55,6 @@ export interface CommandPlace {
   readonly typed: Typed;
 }
 
-/** The parts that commands work with. */
 export interface CommandParts extends FolderTexts {
   readonly store: Store;
   readonly homes: Pick<ChannelHomes, "isHome">;
@@ -71,7 +69,6 @@ export interface CommandParts extends FolderTexts {
   readonly agentOf: (channel: ChannelRow) => Agent;
   /** The same as its row says it: an actor that is about to make way may still answer as before. */
   readonly agentBy: (channel: ChannelRow) => Agent;
-  /** Names of the models that may be chosen for a channel. */
   readonly modelNames: () => readonly string[];
   /** Other agents that answer there. */
   readonly guestsOf: (channel: ChannelRow) => Guests;

@@ -58,7 +58,12 @@ export function commandRules(commands: readonly Command[]): readonly CommandRule
 
 /** The slash commands that a platform registers. Every argument is an optional text. */
 export function commandTable(commands: readonly Command[]): readonly PlatformCommand[] {
-  return commandRules(commands).map(({ name, help, argument }) => ({ name, help, argument }));
+  return commandRules(commands).map(({ name, help, isCommon, argument }) => ({
+    name,
+    help,
+    isCommon,
+    argument,
+  }));
 }
 
 /**

@@ -18,7 +18,6 @@ import { withoutSecrets } from "../secrets.ts";
 
 type Part = ContextReport["segments"][number];
 
-/** Shown characters of a part. */
 const SHOWN_LENGTH = 3000;
 
 /** The parts of the next model call, one per line: key, label, tokens, share of the usable window. Pure. */
@@ -94,6 +93,7 @@ function describeMessage(message: ModelMessage): string {
 export const contextCommand: Command = {
   name: "context",
   help: "how full the context is, and with what",
+  isCommon: true,
   argument: { name: "part", form: "list | detail KEY", help: "its parts, or one of them in full" },
   allowed: "everybody",
   run: showContext,
@@ -130,7 +130,6 @@ function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }
   return { ...report, sections: report.sections.filter((section) => !isOperators(section)) };
 }
 
-/** The report with secrets masked in texts of the log. */
 function maskedReport(report: ChannelReport, masked: (text: string) => string): ChannelReport {
   return {
     ...report,
@@ -159,20 +158,12 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
 
 /** @param key null: all of them, as a list */
 async function describeParts(
-  {
-    store,
-    agentOf,
-    guestsOf,
-    digesterOf,
-    now,
-    secrets,
-    activeTexts,
-    channelFiles,
-    readWaitedFor,
-  }: CommandParts,
+  parts: CommandParts,
   command: AskedCommand,
   key: string | null,
 ): Promise<string> {
+  const { store, agentOf, guestsOf, digesterOf, now } = parts;
+  const { secrets, activeTexts, channelFiles, readWaitedFor } = parts;
   const { channel, typed, columns } = command;
   const staff = { store, agent: agentOf(channel), guests: guestsOf(channel), digester: digesterOf(channel) };
   const { agent, isGuest, seen } = await lastAnswerer(staff, channel);

@@ -18,7 +18,6 @@ const PAGE = 500;
 /** Platforms on which the asker can read files of this machine. */
 const WITH_FILES: ReadonlySet<string> = new Set(["terminal", "loopback"]);
 
-/** A message in its exported form. */
 interface SaidMessage {
   readonly speaker: string;
   /** In words. */

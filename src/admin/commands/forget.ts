@@ -7,13 +7,13 @@ import type { Typed } from "./command-rule.ts";
 import { questionTerms, terms } from "../../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
 import { endLearned } from "./learned.ts";
-import { MEMORIES_ASKED, memoryLines, onOneLine } from "./memory.ts";
+import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../../core/forget-me.ts";
 import { type MemoryId, memoryId } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
-import { counted, normalForm, plainDigits } from "../../text/text.ts";
+import { counted, normalForm, plainDigits, storableLine } from "../../text/text.ts";
 import { withoutUnseen } from "../../text/unseen.ts";
 import type { TimeFormat } from "../../text/time.ts";
 import { displayableLine } from "../../text/displayable.ts";
@@ -23,7 +23,8 @@ const LOOKED_THROUGH = 1000;
 
 export const forgetCommand: Command = {
   name: "forget",
-  help: "forget a memory, end what was learned, or forget all that you have said",
+  help: "forget a memory, what was learned, or all that you have said",
+  isCommon: true,
   argument: {
     name: "what",
     form: "NUMBER | L1 | QUERY | me | me everywhere",
@@ -62,7 +63,7 @@ async function explain(parts: CommandParts, { channel, asker, typed }: AskedComm
  */
 async function forgetFitting(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, asker, typed } = command;
-  const [, query = "", yes] = /^(.*?)( yes)?$/i.exec(onOneLine(command.argument)) ?? [];
+  const [, query = "", yes] = /^(.*?)( yes)?$/i.exec(storableLine(command.argument)) ?? [];
   const person = ownsPlace(parts, command) ? null : asker.id;
   const candidates = await parts.store.memories.assertedBy(
     askingChannel(parts, channel),

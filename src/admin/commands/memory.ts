@@ -1,6 +1,6 @@
 import type { UserEntry } from "../../core/entry.ts";
 import type { Memory, MemoryDraft } from "../../core/memory.ts";
-import { counted, displayName, storableText } from "../../text/text.ts";
+import { counted, displayName, storableLine } from "../../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../../memory/gates.ts";
 import { normalWords } from "../../text/normal-text.ts";
 import { asksOfSelf } from "../../memory/own-words.ts";
@@ -32,7 +32,8 @@ const IMPORTANCE = 0.9;
 
 export const memoryCommand: Command = {
   name: "memory",
-  help: "what is remembered here, of something or of you, who said it and when",
+  help: "what is remembered here, of something or of you, and who said it",
+  isCommon: true,
   argument: {
     name: "query",
     form: "QUERY | me",
@@ -45,6 +46,7 @@ export const memoryCommand: Command = {
 export const rememberCommand: Command = {
   name: "remember",
   help: "keep a statement of yours for this place, in your own words",
+  isCommon: true,
   argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
   allowed: "everybody",
   keepsMessage: true,
@@ -181,7 +183,7 @@ function whereShown({ scope, from, isShared, channel: { kind } }: CitedMemory): 
 async function remember(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { store, waker, agentOf } = parts;
   const { channel, argument, typed } = command;
-  const words = onOneLine(argument);
+  const words = storableLine(argument);
   if (normalWords(words) === "") return `Say what is to be remembered: ${typed("remember TEXT")}.`;
   if (words.length > MAX_LENGTH) {
     const length = counted(words.length, "character");
@@ -211,15 +213,10 @@ export function memoryIn(
   message: ProvingMessage,
 ): MemoryDraft | null {
   const typed = parseTextCommand(message.text, (name) => name === "remember");
-  const words = onOneLine(typed?.argument ?? "");
+  const words = storableLine(typed?.argument ?? "");
   if (normalWords(words) === "" || words.length > MAX_LENGTH) return null;
   const draft = draftMemory(agentOf(channel), message, words);
   return "why" in draft ? null : draft;
-}
-
-/** Without line breaks, and without what the log cannot hold. */
-export function onOneLine(text: string): string {
-  return storableText(text).replaceAll(/\s+/g, " ").trim();
 }
 
 type Refused = Pick<CheckedMemories["dropped"][number], "reason" | "why">;

@@ -15,6 +15,7 @@ const DEFAULT = "default";
 export const modelCommand: Command = {
   name: "model",
   help: "which model answers here, and why, or have another one answer",
+  isCommon: true,
   argument: { name: "name", form: "NAME | default", help: "answer here with this one, or with the agent's" },
   allowed: "everybody",
   run: model,

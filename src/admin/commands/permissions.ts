@@ -8,19 +8,16 @@ import type { CommandRule, Typed } from "./command-rule.ts";
 
 /** Who may run what. Pure. */
 
-/** Where a command is given. */
 export interface CommandPlace {
   readonly platform: string;
   readonly kind: ChannelKind;
   /** Id of the server or team. */
   readonly workspace: string;
-  /** How a command is typed there. */
   readonly typed: Typed;
   /** Ids of the people who are being answered there. */
   readonly answering: readonly string[];
 }
 
-/** The configured owners of channels. */
 export type OwnersConfig = {
   readonly [Name in ChatPlatform]: Pick<ChatPlatformConfig, "owners" | "ownerRoles"> | null;
 } & {
@@ -35,15 +32,12 @@ export type Permission = { readonly isAllowed: true } | { readonly isAllowed: fa
  * person who gets an answer may also stop it.
  */
 export function mayRun(
-  {
-    name,
-    allowed,
-    effect = "changes something for everybody here",
-  }: Pick<CommandRule, "name" | "allowed" | "effect">,
+  parts: Pick<CommandRule, "name" | "allowed" | "effect">,
   asker: Asker,
   place: CommandPlace,
   config: OwnersConfig,
 ): Permission {
+  const { name, allowed, effect = "changes something for everybody here" } = parts;
   if (allowed === "everybody" || isOwner(asker, place, config)) return { isAllowed: true };
   if (allowed === "answered" && place.answering.includes(asker.id)) return { isAllowed: true };
   const rule =

@@ -10,6 +10,7 @@ import { type AskedCommand, channelTitle, type Command, type CommandParts, timeO
 export const statusCommand: Command = {
   name: "status",
   help: "what this channel is doing just now",
+  isCommon: true,
   argument: null,
   allowed: "everybody",
   run: describeStatus,

@@ -7,6 +7,7 @@ export const NOTHING_TO_STOP = "Nothing is being written just now.";
 export const stopCommand: Command = {
   name: "stop",
   help: "end the answer that is being written",
+  isCommon: true,
   argument: null,
   allowed: "answered",
   run: stop,

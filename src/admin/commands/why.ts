@@ -187,7 +187,6 @@ function recalledBy(
 /** An earlier message that was found for an answer. */
 type RecalledEntry = UserEntry | AssistantEntry;
 
-/** The sources of an answer. */
 interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "modelMs" | "calls"> {
   readonly asked: readonly UserEntry[];
   readonly memories: readonly Memory[];
@@ -200,7 +199,6 @@ interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "m
   readonly sections: readonly RecordedSection[];
 }
 
-/** Shown lines of each kind. */
 const SHOWN = 10;
 /** Shown characters of a text. */
 const SHOWN_TEXT = 60;
@@ -208,17 +206,14 @@ const SHOWN_TEXT = 60;
 /** Describes the known sources of the last answer. Pure. */
 function formatWhy(
   report: WhyReport,
-  {
-    time,
-    nameOf,
-    by,
-  }: {
+  parts: {
     readonly time: TimeFormat;
     readonly nameOf: (agent: AgentId | null) => string;
     /** The agent that answered; null: the channel's own agent. */
     readonly by: AgentId | null;
   },
 ): string {
+  const { time, nameOf, by } = parts;
   const { asked, memories, forgotten, earlier } = report;
   const { arms } = report.recalled;
   const author = (entry: RecalledEntry): string =>

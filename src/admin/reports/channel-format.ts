@@ -86,11 +86,8 @@ export function percent(share: number): string {
 }
 
 /** `54 % of 11,904 usable tokens: low`. Pure. */
-export function describeUsage({
-  usage,
-  usable,
-  pressure,
-}: Pick<ContextReport, "usage" | "usable" | "pressure">): string {
+export function describeUsage(report: Pick<ContextReport, "usage" | "usable" | "pressure">): string {
+  const { usage, usable, pressure } = report;
   return `${percent(usage)} of ${formatNumber(usable)} usable tokens: ${pressure}`;
 }
 
@@ -110,14 +107,10 @@ export function describeKnown(source: WindowSource, until: Date | null, time: Ti
 }
 
 export function describeWindow(
-  {
-    window,
-    windowSource,
-    windowUntil,
-    reserve,
-  }: Pick<ContextReport, "window" | "windowSource" | "windowUntil" | "reserve">,
+  parts: Pick<ContextReport, "window" | "windowSource" | "windowUntil" | "reserve">,
   time: TimeFormat,
 ): string {
+  const { window, windowSource, windowUntil, reserve } = parts;
   const known = describeKnown(windowSource, windowUntil, time);
   return `${formatNumber(window)} (${known}), of which ${formatNumber(reserve)} are kept for the answer`;
 }
@@ -207,12 +200,10 @@ function describeCompactions(totals: CompactionTotals): string[] {
   return second.length === 0 ? [first] : [first, `  ${second.join("; ")}`];
 }
 
-export function describePhases({
-  landed,
-  waiting,
-  failed,
-  stale,
-}: Pick<CompactionTotals, "landed" | "waiting" | "failed" | "stale">): string {
+export function describePhases(
+  totals: Pick<CompactionTotals, "landed" | "waiting" | "failed" | "stale">,
+): string {
+  const { landed, waiting, failed, stale } = totals;
   const said = [
     [landed, "written ahead and landed"],
     [waiting, "written ahead and waiting"],

@@ -15,7 +15,6 @@ export interface ChannelReport extends ContextReport {
   readonly summaries: readonly {
     readonly fromSeq: Seq;
     readonly toSeq: Seq;
-    /** Number of entries in its range. */
     readonly entries: number;
     readonly level: number;
     /** `digest`: made without a model; `reset`: it has no text. */
@@ -26,7 +25,6 @@ export interface ChannelReport extends ContextReport {
     readonly needsRedo: boolean;
     readonly text: string;
   }[];
-  /** The running job, if any. */
   readonly job: {
     readonly kind: JobKind;
     readonly tier: Tier;
@@ -42,10 +40,8 @@ export interface ChannelReport extends ContextReport {
   readonly memories: readonly MemoryRecord[];
 }
 
-/** Memories that a report lists. */
 export const MAX_MEMORIES = 1000;
 
-/** Reads what of the features an agent waits for in a channel. */
 export type ReadWaitedFor = (channel: ChannelId, time: TimeFormat) => Promise<readonly WaitedFor[]>;
 
 export interface ChannelReportParts extends AnswererParts, FolderTexts {
@@ -57,17 +53,11 @@ export interface ChannelReportParts extends AnswererParts, FolderTexts {
 
 /** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
-  {
-    store,
-    agent,
-    now,
-    activeTexts,
-    channelFiles,
-    readWaitedFor,
-  }: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
+  parts: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
   id: ChannelId,
   isGuest = false,
 ): Promise<{ readonly snapshot: ChannelSnapshot; readonly situation: ReportSituation }> {
+  const { store, agent, now, activeTexts, channelFiles, readWaitedFor } = parts;
   const { models, config } = agent;
   const snapshot = await store.load(id);
   const [files, active, waitedFor, spent, compactions, model] = await Promise.all([

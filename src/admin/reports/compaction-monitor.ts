@@ -18,7 +18,6 @@ import type { Agent } from "../../turn/agent.ts";
 export interface CompactionMonitor {
   /** Its next work, if it is not under way; null: no work. */
   readonly due: DueWork | null;
-  /** Where each tier begins. */
   readonly tiers: Readonly<Record<"background" | "aggressive" | "emergency", number>>;
   /** The tier that comes next, and how far it is; null: emergency is reached. */
   readonly next: {
@@ -38,7 +37,6 @@ export interface DueWork {
   readonly toSeq: Seq | null;
   /** Its summary would be written ahead. */
   readonly isAhead: boolean;
-  /** Why it is blocked. */
   readonly reason: string | null;
 }
 

@@ -70,10 +70,7 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
 function windowFields(report: ContextReport, time: TimeFormat): Field[] {
   const { spent } = report;
   return [
-    {
-      label: "Window",
-      value: describeWindow(report, time),
-    },
+    { label: "Window", value: describeWindow(report, time) },
     {
       label: "Largest request so far",
       value: spent.peakTokens > 0 ? `${formatNumber(spent.peakTokens)} tokens` : "",
@@ -141,7 +138,6 @@ function typeLines({ types }: ContextReport): string[] {
     .map(([type, tokens]) => `${type} ${formatNumber(tokens)}`);
 }
 
-/** The parts, in the order of the request. */
 function partLines({ segments }: ContextReport): string[] {
   return segments
     .filter(({ tokens }) => tokens > 0)

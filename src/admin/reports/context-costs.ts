@@ -72,7 +72,6 @@ export function costsByType(
   return costs;
 }
 
-/** The type of the segment that contains a section. */
 function wherever({ place }: Pick<Section, "place">): CostType {
   return TYPE_OF_SEGMENT[place === "static" ? "system" : "dynamic"];
 }

@@ -56,7 +56,6 @@ export interface ContextReport {
     readonly tokens: number;
     readonly count: number;
   }[];
-  /** Tokens by what they are spent on. */
   readonly types: CostsByType;
   /** All its parts, in the order of the request; estimated tokens. */
   readonly sections: readonly SectionReport[];
@@ -92,7 +91,6 @@ export interface SpentReport extends ModelCallTotals {
   readonly compactions: Omit<ModelSpending, "model"> & { readonly cost: Cost };
 }
 
-/** A section without its text. */
 export type SectionReport = Omit<Section, "text">;
 
 export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
@@ -111,14 +109,9 @@ type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
 export function nextRequest(
   agent: Agent,
   { channel, history, lastUsage }: Looked,
-  {
-    model,
-    now,
-    channelFiles,
-    activeTexts,
-    waitedFor,
-  }: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
+  parts: Pick<ReportSituation, "model" | "now" | "channelFiles" | "activeTexts" | "waitedFor">,
 ): Pick<Fit, "context" | "history" | "tokensBefore"> & { readonly budget: Budget } {
+  const { model, now, channelFiles, activeTexts, waitedFor } = parts;
   const budget = budgetOf(agent, model, new UsageAnchor(lastUsage).of(model));
   const situation = {
     running: null,

@@ -32,11 +32,10 @@ export function describeSpending(
 }
 
 /** `9,000 cached, 73 %`; `9,000 cached, 73 %; 800 written`, if the provider reports that. */
-export function describeCached({
-  cachedTokens,
-  writtenTokens,
-  promptTokens,
-}: Pick<ModelSpending, "cachedTokens" | "writtenTokens" | "promptTokens">): string {
+export function describeCached(
+  spending: Pick<ModelSpending, "cachedTokens" | "writtenTokens" | "promptTokens">,
+): string {
+  const { cachedTokens, writtenTokens, promptTokens } = spending;
   const share = (cachedTokens / Math.max(1, promptTokens)) * 100;
   const written = writtenTokens === 0 ? "" : `; ${formatNumber(writtenTokens)} written`;
   return `${formatNumber(cachedTokens)} cached, ${share.toFixed(share < 10 ? 1 : 0)} %${written}`;

@@ -61,11 +61,9 @@ const statusSchema = z.object({
   phase: z.enum(["starting", "serving", "draining"]),
   /** Null: one that needs no connection. */
   platforms: z.array(z.object({ name: z.string(), connection: connection.nullable() })),
-  /** The server of the models, in words. */
   server: z.string(),
   /** The log's destination, in words. */
   log: z.string().optional(),
-  /** The last call of each model. */
   calls: z.array(
     z.object({
       model: z.string(),
@@ -116,7 +114,6 @@ const statusSchema = z.object({
 /** A running daemon's knowledge of itself, at one moment. */
 export type DaemonStatus = z.output<typeof statusSchema>;
 
-/** How a daemon stands in its cluster. */
 export type ClusterState = z.output<typeof clusterSchema>;
 
 /** @returns undefined: a daemon of another version has written it */
@@ -124,7 +121,6 @@ export function parseClusterState(value: unknown): ClusterState | undefined {
   return clusterSchema.safeParse(value).data;
 }
 
-/** How the configuration of a daemon stands. */
 export type ConfigurationState = NonNullable<DaemonStatus["configuration"]>;
 
 /** The part by which monitors judge a daemon. It is cheap to read. */
@@ -253,14 +249,8 @@ export function describeRefusal({ refused }: ConfigurationState, at: (date: Date
 }
 
 /** How a daemon stands in its cluster, in words. Pure. */
-export function describeCluster({
-  state,
-  isResting,
-  why,
-  owned,
-  members,
-  isPublishing,
-}: ClusterState): string {
+export function describeCluster(parts: ClusterState): string {
+  const { state, isResting, why, owned, members, isPublishing } = parts;
   const has = `home of ${counted(owned, "partition")}`;
   const among = members === null ? "" : `, among ${counted(members, "daemon")} that take their share`;
   const drained = isResting ? "; it is drained: it takes no more while others are there" : "";

@@ -22,15 +22,12 @@ const STYLE =
   "figure{margin:.5rem 0}img{max-width:100%}figcaption{color:#666;font-size:.875rem}";
 
 /** A conversation as one self-contained page, with its pictures. Messages are text in it, and the page loads nothing. Pure. */
-export function exportPage({
-  title,
-  about,
-  said,
-}: {
+export function exportPage(page: {
   readonly title: string;
   readonly about: string;
   readonly said: readonly PageMessage[];
 }): string {
+  const { title, about, said } = page;
   const name = escaped(title);
   return [
     "<!doctype html>",

@@ -14,7 +14,6 @@ import {
   describeRefusal,
 } from "./daemon-status.ts";
 
-/** What waits of a feature. */
 interface WaitingFeature {
   readonly name: string;
   line(time: TimeFormat, oldest: (since: Date | null) => string): string;
@@ -28,18 +27,13 @@ export interface StatusReport {
   readonly connected: string | null;
   /** Time of the last message on each platform, by the log. */
   readonly heard: Readonly<Record<string, Date>>;
-  readonly due: {
-    readonly messages: number;
-    readonly channels: number;
-    readonly since: Date | null;
-  };
+  readonly due: { readonly messages: number; readonly channels: number; readonly since: Date | null };
   readonly waiting: Waiting;
   readonly channels: number;
   /** The fullest channels, the fullest first. */
   readonly fullest: readonly ListedChannel[];
 }
 
-/** Fullest channels that are named. */
 const MOST_FULLEST = 5;
 
 /** A summary of all channels, by the database. Pure. */
@@ -57,11 +51,7 @@ export function summariseChannels(
   const since = earliest(waiting.map(({ dueSince }) => dueSince));
   return {
     heard,
-    due: {
-      messages: waiting.reduce((sum, { due }) => sum + due, 0),
-      channels: waiting.length,
-      since,
-    },
+    due: { messages: waiting.reduce((sum, { due }) => sum + due, 0), channels: waiting.length, since },
     channels: overviews.length,
     fullest: sortChannels(listed, "level")
       .filter(({ level }) => level !== null)

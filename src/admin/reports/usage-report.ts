@@ -7,7 +7,6 @@ import { alignNumbers } from "../../text/markdown-table.ts";
 import { parseSpan } from "../../text/when.ts";
 import { describeCost } from "./cost-format.ts";
 
-/** One line of spending. */
 export interface UsageLine {
   /** Null: no person has asked for it. */
   readonly key: string | null;
@@ -51,12 +50,7 @@ export function reportUsage(
     return dollarsB - dollarsA || tokensB - tokensA;
   };
   const isDay = by === "day";
-  return {
-    by,
-    since,
-    lines: isDay ? lines : lines.toSorted(byWeight),
-    total: sum(usages, priceOf),
-  };
+  return { by, since, lines: isDay ? lines : lines.toSorted(byWeight), total: sum(usages, priceOf) };
 }
 
 function sum(

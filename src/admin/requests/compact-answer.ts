@@ -59,7 +59,6 @@ export async function forceCompaction(
   return answerTo(await compactor.force(focus), compactions);
 }
 
-/** The stores that a redo uses. */
 export interface RedoStores {
   readonly compactions: Pick<CompactionStore, "find" | "covering">;
   readonly log: Pick<LogStore, "tokensLeft" | "hasExpired">;
@@ -129,7 +128,6 @@ async function answerTo(
   };
 }
 
-/** The answer in one line for a person. */
 export function describeAnswer(answer: CompactAnswer): string {
   if (answer.kind === "failed") {
     return "This could not be summarised now. Nothing is lost, and it is tried again by itself; the log tells why.";
@@ -143,7 +141,6 @@ export function describeAnswer(answer: CompactAnswer): string {
   return `Summarised ${range}: ${tokens}, in ${(ms / 1000).toFixed(1)} s${how}.${kept}`;
 }
 
-/** The answer to a redo in one line for a person. */
 export function describeRedo(answer: CompactAnswer): string {
   if (answer.kind === "failed")
     return "The summary could not be written again now, and stays as it is; the log tells why.";

@@ -257,7 +257,7 @@ export function sizeWithoutEntries(sources: ContextSources): RequestSize {
 
 /** How many tokens recall added to the last request's dynamic part. */
 export function recalledSpare(
-  { dynamic }: RequestSize,
+  { dynamic }: Pick<RequestSize, "dynamic">,
   lastRequest: Pick<LastRequest, "dynamicTokens">,
 ): number {
   return Math.max(0, lastRequest.dynamicTokens - dynamic);

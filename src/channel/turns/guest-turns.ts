@@ -23,7 +23,6 @@ export interface RequestParts extends Pick<FrozenTools, "renewTools"> {
   readonly onLanded: (landed: readonly Landed[], ms: number) => void;
 }
 
-/** Parts of the agent that answers a turn. */
 export interface TurnParts {
   readonly parts: ActorParts;
   readonly request: RequestParts;

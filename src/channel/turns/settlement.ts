@@ -66,6 +66,7 @@ export function toSettlement(
           kind: "assistant",
           text: [outcome.text, ...(isEdited ? [EDITED] : []), ...missed.map(insteadOf)].join("\n\n"),
           stopped: false,
+          ...(outcome.standIn === true && { standIn: true }),
         },
       };
     case "skipped":

@@ -28,7 +28,6 @@ import type { DueImages } from "../../context/assemble.ts";
 
 export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly recall: TurnRecall;
-  /** Recall that outlives the turn. */
   readonly allRecall: ActorParts["recall"];
   /** The channel's own agent, even if a guest answers this turn. */
   readonly own: ActorParts["agent"];
@@ -49,17 +48,13 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
 const MAX_REACTIONS = 3;
 
 /** Where a channel is, in people's words. */
-export function sceneOf({
-  address,
-  kind,
-  workspace,
-  place,
-}: {
+export function sceneOf(parts: {
   readonly address: ChannelAddress;
   readonly kind: ChannelKind;
   readonly workspace: string;
   readonly place: Place | null;
 }): Scene {
+  const { address, kind, workspace, place } = parts;
   const { platform, name } = address;
   const parent = place?.parent ?? null;
   // People choose the titles of threads, and of channels in their own servers.
@@ -261,15 +256,11 @@ const MOST_ENTRIES = 300;
  * @returns null: nothing is omitted, or the extract is late
  */
 async function omittedExtract(
-  {
-    store,
-    owner,
-    compactorAgent,
-    lookUpWithinMs = LOOKED_UP_WITHIN_MS,
-  }: Pick<ActorParts, "store" | "owner" | "compactorAgent" | "lookUpWithinMs">,
+  parts: Pick<ActorParts, "store" | "owner" | "compactorAgent" | "lookUpWithinMs">,
   { omission }: History,
   maxTokens: number,
 ): Promise<OmittedExtract | null> {
+  const { store, owner, compactorAgent, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = parts;
   if (omission === null) return null;
   const { fromSeq, toSeq } = omission;
   const make = async (): Promise<OmittedExtract> => {

@@ -15,18 +15,13 @@ import type { MessageEnd } from "../../store/turns/answer-provenance.ts";
  */
 export function hostOf(
   daemon: Pick<Daemon, "store" | "takeUp">,
-  {
-    isOfChat,
-    about,
-    placeOf,
-    nameOf,
-    explain,
-  }: Pick<ChatHost, "isOfChat" | "about" | "placeOf"> & {
+  parts: Pick<ChatHost, "isOfChat" | "about" | "placeOf"> & {
     readonly nameOf: (agent: string) => string;
     /** Says why a turn failed. */
     readonly explain: (reason: string) => string;
   },
 ): ChatHost {
+  const { isOfChat, about, placeOf, nameOf, explain } = parts;
   return {
     pid: process.pid,
     isOfChat,

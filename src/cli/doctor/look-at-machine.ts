@@ -109,10 +109,7 @@ export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readon
     // Other errors name their own remedy.
     if (!isTaken(error)) return [finding];
     return [
-      {
-        ...finding,
-        todo: "end what listens there (ss -ltnp shows it), or choose another port under [http]",
-      },
+      { ...finding, todo: "end what listens there (ss -ltnp shows it), or choose another port under [http]" },
     ];
   }
 }

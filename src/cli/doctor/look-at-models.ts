@@ -29,7 +29,6 @@ const CACHES: Readonly<Record<CacheRule["marks"], string>> = {
 /** How much is asked of each model. `turn`: one answer, as for a first try. `window`: all, and how much of a request it reads. */
 export type Depth = "turn" | "work" | "window";
 
-/** A model with what it is there for. */
 export interface Part {
   /** As it is configured. */
   readonly name: string;
@@ -182,7 +181,6 @@ class Trial {
     return this.done;
   }
 
-  /** The knowledge of it by now. */
   learned(): readonly string[] {
     const { tokens, source, until } = this.#known();
     const known = describeKnown(source, until, this.#part.staff.agent.time);

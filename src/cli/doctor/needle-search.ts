@@ -1,7 +1,6 @@
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../llm/model.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
-/** Calls that a search makes at most. */
 export const MOST_WINDOW_CALLS = 7;
 /** Smallest difference of windows that is measured, tokens. */
 const LEAST = 1024;

@@ -22,7 +22,6 @@ export interface Setting {
   readonly value: string;
 }
 
-/** The settings to write. */
 export interface Settings {
   /** Of `.env`, by name. */
   readonly variables: Readonly<Record<string, string>>;

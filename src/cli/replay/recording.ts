@@ -15,10 +15,7 @@ export interface Recording {
 const Line = z.object({
   conversation_id: z.string().min(1),
   author: z.string().min(1),
-  ts: z.iso.datetime({
-    offset: true,
-    message: ZONED_TIME,
-  }),
+  ts: z.iso.datetime({ offset: true, message: ZONED_TIME }),
   text: z.string(),
   seq: z.union([z.number(), z.string()]).optional(),
 });

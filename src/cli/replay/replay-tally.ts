@@ -4,7 +4,6 @@ import type { Tier } from "../../core/compaction.ts";
 import { counted } from "../../text/text.ts";
 import type { WeirEvent } from "../../telemetry/events.ts";
 
-/** Counts what happens in a replay. */
 export class ReplayTally {
   readonly #startedAt = performance.now();
   readonly #outcomes = new Map<string, number>();
@@ -49,7 +48,6 @@ export class ReplayTally {
     }
   }
 
-  /** The table at the end. */
   table(end: { stopped: boolean; skippedLines: number }): string {
     const seconds = (performance.now() - this.#startedAt) / 1000;
     const outcomes = [...this.#outcomes.entries()].map(

@@ -11,6 +11,8 @@ export interface Io {
   readonly shutdown: AbortSignal;
   /** Handles SIGHUP, which by default means the same as the first signal: finish the work in flight. */
   readonly onHangUp: (listener: () => void) => void;
+  /** Runs work at the end of the process, also if a second signal ends it at once. The work is synchronous, and does not throw. */
+  readonly onExit: (work: () => void) => void;
   /** Tells a process manager that the daemon is up. */
   readonly tellReady: () => void;
 }
@@ -23,7 +25,6 @@ export interface CommonOptions {
   readonly config?: string;
 }
 
-/** Resolves once the signal is aborted. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();

@@ -107,7 +107,6 @@ export async function assertHasRun({ database, file }: Config): Promise<void> {
   }
 }
 
-/** Times as the first agent sees them. */
 export function firstTimeFormat(config: Config): TimeFormat {
   return timeFormatOf(config, config.agents[0]?.id ?? "");
 }

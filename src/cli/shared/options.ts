@@ -1,12 +1,15 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-/** A command that reads the configuration. */
 export function withConfig(command: Command): Command {
   return command.option(
     "--config <file>",
     "the configuration; default: config.toml in this folder, if there is one",
   );
 }
+
+/** Shells in which the program's commands can be completed. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
 
 /** Reads an option's value: 1 or more. */
 export function positiveNumber(text: string): number {

@@ -12,7 +12,6 @@ export interface CutGoal {
 }
 
 export interface CutState {
-  /** The raw entries, by seq. */
   readonly entries: readonly Entry[];
   /** The last seq that may leave the view. */
   readonly lastCoverable: Seq;

@@ -6,7 +6,6 @@ export interface FallbackState {
   readonly plan: Pick<JobPlan, "kind" | "tier" | "fromSeq" | "toSeq">;
   /** Number of times that its range was halved. */
   readonly halved: number;
-  /** Attempts so far, with this one. */
   readonly attempts: number;
   /** Configured models that it has not asked yet. */
   readonly modelsLeft: number;

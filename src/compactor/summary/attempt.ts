@@ -52,6 +52,5 @@ export type AttemptOutcome =
 
 export interface SummarisedRange {
   readonly toSeq: Seq;
-  /** Estimated tokens of its entries. */
   readonly sourceTokens: number;
 }

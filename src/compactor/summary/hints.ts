@@ -16,7 +16,6 @@ const MAX_LENGTH = 160;
 const MAX_LINK = 300;
 
 const LINK = /https?:\/\/[^\s"'<>`\\)\]}]+/g;
-/** Separators between paths in a text. */
 const BETWEEN_PATHS = /[\s"'<>`()[\]{},;=|]+/;
 const FILE =
   /^[\w~@+.-][\w@+./\\-]*\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|txt|jsonl?|ya?ml|toml|ini|conf|cfg|env|log|lock|csv|tsv|html?|css|xml|pdf|png|jpe?g|svg|zip|gz|tar|docx?|xlsx?)$|^\/[\w@+./-]+$/i;

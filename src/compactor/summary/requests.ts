@@ -36,7 +36,6 @@ interface TaskValues extends LengthLimit, Hints {
   readonly focus: string;
 }
 
-/** The agent for which a summary is written. */
 export interface WorkerAgent {
   /** Its role and instructions; "": none. */
   readonly systemText: string;
@@ -55,7 +54,6 @@ const MEMORY_OUTPUT_TOKENS = 1024;
 const AGENT_SHARE = 0.25;
 
 export interface RequestOptions {
-  /** The summariser's window. */
   readonly windowTokens: number;
   /** Output tokens for the model's reasoning, at most an eighth of its window. */
   readonly thinkingAllowance: number;
@@ -64,7 +62,6 @@ export interface RequestOptions {
   readonly isRedo: boolean;
   /** The asker's words for the most important content; default: none. */
   readonly focus?: string;
-  /** The summary before the range. */
   readonly background: SummaryText | null;
 }
 

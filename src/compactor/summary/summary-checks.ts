@@ -22,7 +22,6 @@ export interface SummaryRejection {
 export interface SummaryLimits {
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
-  /** Estimated tokens of the source. */
   readonly sourceTokens: number;
   /** The sources are summaries. */
   readonly isDense?: boolean;

@@ -1,7 +1,7 @@
 import type { CurrentText, Entry, NoticeEntry } from "../../core/entry.ts";
 import { escapeLabels } from "../../context/labels.ts";
 import { absenceText, type EntryTexts } from "../../context/render.ts";
-import { viewOrder } from "../../core/history.ts";
+import { isOfStandIn, viewOrder } from "../../core/history.ts";
 import type { AgentId, Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../../text/line-head.ts";
@@ -34,7 +34,7 @@ const MAX_RESULT = 1200;
 const INDENT = "    ";
 
 /**
- * Numbers entries as lines, in the order of the view. Deleted texts and failure notices are left out. An edited message
+ * Numbers entries as lines, in the order of the view. Deleted texts, failure notices and the stand-in's quotes are left out. An edited message
  * shows its current text; if the message is not among the entries, one note reports the edit. Passages that a tool
  * result quotes are left out: they are elsewhere in the log, and a deletion there could not reach a summary here.
  */
@@ -44,7 +44,7 @@ export function transcribe(entries: readonly Entry[], style: TranscriptStyle): T
   const lines: TranscriptLine[] = [];
   let before: LineBefore | null = null;
   for (const entry of viewOrder(entries)) {
-    if (isOutdated(entry, newest)) continue;
+    if (isOutdated(entry, newest) || isOfStandIn(entry)) continue;
     const current = withNewText(entry, newest.get(entry.seq)?.text);
     const said = current.deleted || current.expired === true ? null : describe(current, present, style);
     if (said === null || said.body.trim() === "") continue;
@@ -70,7 +70,6 @@ export function besidePeople(lines: readonly TranscriptLine[]): string[] {
   return lines.filter((line) => !isOfPerson(line)).map(({ body }) => body);
 }
 
-/** The newest edit note of each edited entry. */
 function newestNotes(entries: readonly Entry[]): ReadonlyMap<Seq, NoticeEntry> {
   const newest = new Map<Seq, NoticeEntry>();
   for (const entry of entries.toSorted((a, b) => a.seq - b.seq)) {

@@ -99,12 +99,7 @@ export interface WritingTask {
 export type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
 
 export type Written =
-  | {
-      readonly kind: "written";
-      readonly text: string;
-      readonly model: string;
-      readonly saved: SavedDrafts;
-    }
+  | { readonly kind: "written"; readonly text: string; readonly model: string; readonly saved: SavedDrafts }
   | { readonly kind: "refused"; readonly rejection: SummaryRejection };
 
 /** Length to ask for, in tokens: it fits the cap, with a margin against inflation. */

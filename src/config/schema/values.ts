@@ -6,7 +6,6 @@ import { isTimeZone } from "../../text/when.ts";
 export const HOUR_MS = 3_600_000;
 export const WEEK_MS = 168 * HOUR_MS;
 
-/** The description of a table or an option. */
 export interface OptionText {
   /** Sentences; "": the previous option's sentences cover this one, too. */
   readonly about: string;
@@ -107,7 +106,6 @@ export const modelName = z
   .max(200)
   .describe('the name of a model, in quotes, or "auto" for the one that the server offers');
 
-/** A reference to a variable of the environment. */
 const VARIABLE = /^env:[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** A variable of the environment with the secret: secrets are never in the file. */

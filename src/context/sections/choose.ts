@@ -28,7 +28,6 @@ export interface Sections {
 
 const NO_SECTIONS: Sections = { static: [], dynamic: [], focus: null };
 
-/** The signals that each kind responds to. */
 const LISTENS: Readonly<Partial<Record<FileKind, readonly Signal[]>>> = {
   memory: ["continue", "plan"],
   note: ["continue", "plan", "verify"],
@@ -149,7 +148,6 @@ function sectionOf(file: AgentFile, reason: string, focus: Focus): Section {
   });
 }
 
-/** A shown text with its estimate. */
 type Counted = { readonly text: string; readonly estimated: number };
 
 const TEXTS = new WeakMap<AgentFile, Counted>();
@@ -185,12 +183,14 @@ function skillsSection(skills: readonly AgentFile[], source: string, focus: Focu
   });
 }
 
-function measured({
-  focus,
-  estimated,
-  ...section
-}: { readonly kind: FileKind } & Pick<Section, "key" | "label" | "source" | "reason" | "place" | "scope"> &
-  Counted & { readonly focus: Focus }): Section {
+function measured(
+  parts: { readonly kind: FileKind } & Pick<
+    Section,
+    "key" | "label" | "source" | "reason" | "place" | "scope"
+  > &
+    Counted & { readonly focus: Focus },
+): Section {
+  const { focus, estimated, ...section } = parts;
   const { priority, isProtected } = SECTION_KINDS[section.kind];
   const { text } = section;
   const { raise, evidence } =

@@ -47,7 +47,6 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** Most that the focus can raise a priority by. */
 const MOST_RAISE = 12;
 const RAISE = { path: 6, symbol: 4, signal: 3 } as const;
 

@@ -20,7 +20,6 @@ export interface AgentFile {
 /** Active skills as sections, by their files: always the same object, since a section's text is measured once. */
 const ACTIVE = new WeakMap<AgentFile, AgentFile>();
 
-/** A skill with its whole text. */
 export function activeSkill(skill: AgentFile): AgentFile {
   const active = ACTIVE.get(skill) ?? { ...skill, kind: "skill" };
   ACTIVE.set(skill, active);
@@ -39,7 +38,6 @@ export interface AgentFiles {
   readonly problems: readonly string[];
 }
 
-/** The skills of a folder, by name. */
 export function skillsOf({ files }: AgentFiles): AgentFile[] {
   return files.filter(({ kind }) => kind === "skills").toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -17,7 +17,6 @@ export interface AppParts {
   readonly channels: ChannelReports;
   readonly version: string;
   readonly token: string;
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
   /** Allowed values of `Host`, in lower case. */
   readonly hosts: ReadonlySet<string>;

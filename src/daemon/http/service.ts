@@ -7,6 +7,7 @@ import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import type { KnownSecrets } from "../../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
 import { nameInUrl } from "../../platforms/local/local-only.ts";
+import { isLoopback } from "../../text/host-and-port.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
@@ -47,8 +48,6 @@ const LIMITS: ServerOptions = {
 };
 /** Most concurrent connections; further clients are disconnected. */
 const MAX_CONNECTIONS = 1024;
-/** Addresses that only this machine reaches. */
-const LOOPBACK = /^(?:127\.[\d.]+|::1|localhost)$/i;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
@@ -77,7 +76,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   server.on("request", (request, response) => void answer(request, response));
   const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
   log.info({ where: url }, "http_listens");
-  if (!LOOPBACK.test(listening.host))
+  if (!isLoopback(listening.host))
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
   const kept = stack.move();
   return {

@@ -122,23 +122,21 @@ export class ApprovalStore {
       allowed: string[];
       free: { id: number; fingerprint: string }[];
     }>(
-      {
-        name: "approvals_look",
-        text: `with waiting as (
-                 select id, fingerprint from approvals
-                  where channel_id = $1 and agent = $2 and state = 'open' and fingerprint = any($3) and expires_at > clock_timestamp()
-               ), allowed as (
-                 select fingerprint from approval_rules where channel_id = $1 and agent = $2 and fingerprint = any($3)
-               ), free as materialized (
-                 select nextval(pg_get_serial_sequence('approvals', 'id')) as id, f.fingerprint
-                   from (select distinct unnest($3::text[]) as fingerprint) f
-                  where f.fingerprint not in (select fingerprint from waiting union all select fingerprint from allowed)
-               )
-               select (select count(*) from approvals where channel_id = $1 and state = 'open') as open,
-                      (select coalesce(jsonb_agg(w), '[]') from waiting w) as waiting,
-                      array(select fingerprint from allowed) as allowed,
-                      (select coalesce(jsonb_agg(f), '[]') from free f) as free`,
-      },
+      "approvals_look",
+      `with waiting as (
+         select id, fingerprint from approvals
+          where channel_id = $1 and agent = $2 and state = 'open' and fingerprint = any($3) and expires_at > clock_timestamp()
+       ), allowed as (
+         select fingerprint from approval_rules where channel_id = $1 and agent = $2 and fingerprint = any($3)
+       ), free as materialized (
+         select nextval(pg_get_serial_sequence('approvals', 'id')) as id, f.fingerprint
+           from (select distinct unnest($3::text[]) as fingerprint) f
+          where f.fingerprint not in (select fingerprint from waiting union all select fingerprint from allowed)
+       )
+       select (select count(*) from approvals where channel_id = $1 and state = 'open') as open,
+              (select coalesce(jsonb_agg(w), '[]') from waiting w) as waiting,
+              array(select fingerprint from allowed) as allowed,
+              (select coalesce(jsonb_agg(f), '[]') from free f) as free`,
       [channel, agent, fingerprints],
     );
     if (row === undefined) throw new Error("approvals_look returned no row");
@@ -169,7 +167,7 @@ export class ApprovalStore {
       call_id: callId,
       expire_ms: expireMs,
     }));
-    await client.query({ name: "approvals_note", text: "select note_approvals($1, $2, $3, $4, $5)" }, [
+    await client.query("approvals_note", "select note_approvals($1, $2, $3, $4, $5)", [
       channel,
       epoch,
       turn,
@@ -190,16 +188,14 @@ export class ApprovalStore {
         askedFor: string | null;
       }
     >(
-      {
-        name: "approvals_take",
-        text: `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments,
-                 (select a.fingerprint from approvals a where a.id = taken.id) as fingerprint, (
-                 select e.message_id from approvals a join turns t on t.id = a.turn_id
-                   join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
-                  where a.id = taken.id and e.addressed and e.deleted_at is null and not (e.message_id like any ($4))
-                  order by e.seq desc limit 1) as asked_for
-                 from take_approvals($1, $2, $3) taken`,
-      },
+      "approvals_take",
+      `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments,
+         (select a.fingerprint from approvals a where a.id = taken.id) as fingerprint, (
+         select e.message_id from approvals a join turns t on t.id = a.turn_id
+           join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+          where a.id = taken.id and e.addressed and e.deleted_at is null and not (e.message_id like any ($4))
+          order by e.seq desc limit 1) as asked_for
+         from take_approvals($1, $2, $3) taken`,
       [channel, epoch, ids, OWN_IDS],
     );
     return rows.map(({ state: was, agent, askedFor, ...row }) => ({
@@ -213,11 +209,9 @@ export class ApprovalStore {
   /** Ends allowed calls that their turn has not run. */
   async endUntaken(channel: ChannelId, ids: readonly number[]): Promise<void> {
     await this.#db.query(
-      {
-        name: "approvals_end_untaken",
-        text: `update approvals set state = case when state = 'running' then 'done' else 'void' end
-                where channel_id = $1 and id = any($2) and state in ('allowed', 'running')`,
-      },
+      "approvals_end_untaken",
+      `update approvals set state = case when state = 'running' then 'done' else 'void' end
+        where channel_id = $1 and id = any($2) and state in ('allowed', 'running')`,
       [channel, ids],
     );
   }
@@ -225,10 +219,8 @@ export class ApprovalStore {
   /** @returns null: the channel has none of this number */
   async find(channel: ChannelId, id: number): Promise<ApprovalRow | null> {
     const [row] = await this.#db.query<RawApproval>(
-      {
-        name: "approval_find",
-        text: `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
-      },
+      "approval_find",
+      `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
       [channel, id],
     );
     return row === undefined ? null : toApproval(row);
@@ -237,10 +229,8 @@ export class ApprovalStore {
   /** Approvals that wait for a decision, the oldest first. */
   async open(channel: ChannelId): Promise<ApprovalRow[]> {
     const rows = await this.#db.query<RawApproval>(
-      {
-        name: "approvals_open",
-        text: `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
-      },
+      "approvals_open",
+      `select ${APPROVAL_COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
       [channel],
     );
     return rows.map(toApproval);
@@ -250,22 +240,18 @@ export class ApprovalStore {
   async decide(channel: ChannelId, id: number, { state, by, canonical, reason }: Decision): Promise<boolean> {
     return this.#db.transaction(async (client) => {
       const decided = await client.query(
-        {
-          name: "approval_decide",
-          text: `update approvals set state = $3, decided_by = $4, decided_name = $5, reason = $6, decided_at = clock_timestamp()
-                  where channel_id = $1 and id = $2 and state = 'open' and expires_at > clock_timestamp() returning id`,
-        },
+        "approval_decide",
+        `update approvals set state = $3, decided_by = $4, decided_name = $5, reason = $6, decided_at = clock_timestamp()
+          where channel_id = $1 and id = $2 and state = 'open' and expires_at > clock_timestamp() returning id`,
         [channel, id, state, storableText(by.id), storableText(by.name), storableText(reason)],
       );
       if (decided.length === 0) return false;
       if (canonical !== null)
         await client.query(
-          {
-            name: "approval_rule",
-            text: `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
-                   select channel_id, agent, tool, $2, fingerprint, id from approvals where id = $1
-                   on conflict do nothing`,
-          },
+          "approval_rule",
+          `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+           select channel_id, agent, tool, $2, fingerprint, id from approvals where id = $1
+           on conflict do nothing`,
           [id, canonical],
         );
       return true;
@@ -275,11 +261,9 @@ export class ApprovalStore {
   /** Open approvals whose time is over, with their channels; the oldest first. */
   async overdue(): Promise<{ readonly id: number; readonly address: ChannelAddress }[]> {
     const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
-      {
-        name: "approvals_overdue",
-        text: `select a.id, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
-                where a.state = 'open' and a.expires_at <= clock_timestamp() order by a.expires_at`,
-      },
+      "approvals_overdue",
+      `select a.id, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+        where a.state = 'open' and a.expires_at <= clock_timestamp() order by a.expires_at`,
       [],
     );
     return rows.map(({ id, platform, name }) => ({ id, address: { platform, name } }));
@@ -288,11 +272,9 @@ export class ApprovalStore {
   /** Ends those of them that are still open. Safe to run in several daemons at once. */
   async expire(ids: readonly number[]): Promise<void> {
     await this.#db.query(
-      {
-        name: "approvals_expire",
-        text: `update approvals set state = 'expired', decided_at = clock_timestamp()
-                where id = any($1) and state = 'open' and expires_at <= clock_timestamp()`,
-      },
+      "approvals_expire",
+      `update approvals set state = 'expired', decided_at = clock_timestamp()
+        where id = any($1) and state = 'open' and expires_at <= clock_timestamp()`,
       [ids],
     );
   }
@@ -300,11 +282,9 @@ export class ApprovalStore {
   /** Time until the next open approval expires, ms; null: none waits. */
   async nextExpiry(): Promise<number | null> {
     const [row] = await this.#db.query<{ ms: number | null }>(
-      {
-        name: "approvals_next_expiry",
-        text: `select extract(epoch from min(expires_at) - clock_timestamp())::float8 * 1000 as ms
-                 from approvals where state = 'open' and expires_at > clock_timestamp()`,
-      },
+      "approvals_next_expiry",
+      `select extract(epoch from min(expires_at) - clock_timestamp())::float8 * 1000 as ms
+         from approvals where state = 'open' and expires_at > clock_timestamp()`,
       [],
     );
     return row?.ms ?? null;
@@ -324,12 +304,10 @@ export class ApprovalStore {
       decidedName: string;
       reason: string;
     }>(
-      {
-        name: "approvals_untold",
-        text: `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as agent, a.state, a.tool, a.decided_by, a.decided_name, a.reason
-                 from approvals a join channels c on c.id = a.channel_id
-                where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
-      },
+      "approvals_untold",
+      `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as agent, a.state, a.tool, a.decided_by, a.decided_name, a.reason
+         from approvals a join channels c on c.id = a.channel_id
+        where a.told_at is null and a.state in ('allowed', 'denied', 'expired') order by a.id limit $1`,
       [MOST],
     );
     return rows.map(({ channelId: channel, platform, name, decidedBy, ...row }) => ({
@@ -348,31 +326,27 @@ export class ApprovalStore {
   /** Notes that its channel's log has the decision. */
   async noteReported(id: number): Promise<void> {
     await this.#db.query(
-      {
-        name: "approval_told",
-        text: "update approvals set told_at = clock_timestamp(), reason = '' where id = $1 and told_at is null",
-      },
+      "approval_told",
+      "update approvals set told_at = clock_timestamp(), reason = '' where id = $1 and told_at is null",
       [id],
     );
   }
 
   /** Number of approvals that wait for a decision, and the time of the oldest. */
   async countWaiting(): Promise<{ readonly count: number; readonly since: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; since: Date | null }>({
-      name: "approvals_count_waiting",
-      text: "select count(*) as count, min(asked_at) as since from approvals where state = 'open'",
-    });
+    const [row] = await this.#db.query<{ count: number; since: Date | null }>(
+      "approvals_count_waiting",
+      "select count(*) as count, min(asked_at) as since from approvals where state = 'open'",
+    );
     return row ?? { count: 0, since: null };
   }
 
   /** Number of calls of a turn that wait for a decision. */
   async waitingOf(turn: TurnId): Promise<number> {
     const [row] = await this.#db.query<{ count: number }>(
-      {
-        name: "approvals_waiting_of",
-        text: `select count(*) as count from approvals
-                where turn_id = $1 and state = 'open' and expires_at > clock_timestamp()`,
-      },
+      "approvals_waiting_of",
+      `select count(*) as count from approvals
+        where turn_id = $1 and state = 'open' and expires_at > clock_timestamp()`,
       [turn],
     );
     return row?.count ?? 0;
@@ -381,7 +355,8 @@ export class ApprovalStore {
   /** Whether any approval still has its arguments. */
   async hasAny(): Promise<boolean> {
     const rows = await this.#db.query(
-      { name: "approvals_any", text: "select from approvals where arguments <> '' limit 1" },
+      "approvals_any",
+      "select from approvals where arguments <> '' limit 1",
       [],
     );
     return rows.length > 0;
@@ -392,12 +367,10 @@ export class ApprovalStore {
     const rows = await this.#db.query<
       RawApproval & { key: string; messageId: string | null; shown: string | null; toBeShown: string }
     >(
-      {
-        name: "approvals_to_show",
-        text: `select ${APPROVAL_COLUMNS}, a.key, a.message_id, a.shown, approval_shown(a.state, a.arguments) as to_be_shown
-                 from approvals a where a.channel_id = $1
-                  and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by a.id`,
-      },
+      "approvals_to_show",
+      `select ${APPROVAL_COLUMNS}, a.key, a.message_id, a.shown, approval_shown(a.state, a.arguments) as to_be_shown
+         from approvals a where a.channel_id = $1
+          and (a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by a.id`,
       [channel],
     );
     return rows.map((row) => ({
@@ -412,12 +385,10 @@ export class ApprovalStore {
   /** Channels with such questions. */
   async channelsToShow(): Promise<{ readonly channel: ChannelId; readonly address: ChannelAddress }[]> {
     const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
-      {
-        name: "approvals_channels_to_show",
-        text: `select c.id, c.platform, c.name from channels c where c.id in (
-                 select a.channel_id from approvals a
-                  where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by c.id`,
-      },
+      "approvals_channels_to_show",
+      `select c.id, c.platform, c.name from channels c where c.id in (
+         select a.channel_id from approvals a
+          where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)) order by c.id`,
       [],
     );
     return rows.map(({ id, platform, name }) => ({ channel: channelId(id), address: { platform, name } }));
@@ -433,20 +404,21 @@ export class ApprovalStore {
     shown: string,
     messageId: string | null,
   ): Promise<void> {
-    await this.#db.query(
-      { name: "approval_note_shown", text: "select note_approval_shown($1, $2, $3, $4, $5)" },
-      [channel, epoch, id, shown, messageId],
-    );
+    await this.#db.query("approval_note_shown", "select note_approval_shown($1, $2, $3, $4, $5)", [
+      channel,
+      epoch,
+      id,
+      shown,
+      messageId,
+    ]);
   }
 
   /** The rules of a channel, the oldest first. */
   async rules(channel: ChannelId): Promise<ApprovalRule[]> {
     return this.#db.query<ApprovalRule & Record<string, unknown>>(
-      {
-        name: "approval_rules",
-        text: `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
-                where r.channel_id = $1 order by r.id limit $2`,
-      },
+      "approval_rules",
+      `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
+        where r.channel_id = $1 order by r.id limit $2`,
       [channel, MOST],
     );
   }
@@ -454,10 +426,8 @@ export class ApprovalStore {
   /** @returns false: there is no such rule */
   async endRule(channel: ChannelId, id: number): Promise<boolean> {
     const ended = await this.#db.query(
-      {
-        name: "approval_rule_end",
-        text: "delete from approval_rules where channel_id = $1 and id = $2 returning id",
-      },
+      "approval_rule_end",
+      "delete from approval_rules where channel_id = $1 and id = $2 returning id",
       [channel, id],
     );
     return ended.length > 0;

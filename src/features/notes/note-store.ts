@@ -39,12 +39,10 @@ export class NoteStore {
   /** Call it before a turn reads the notes of a channel, and writes there. */
   async look(channel: ChannelId, agent: AgentId, files: readonly string[]): Promise<NotesLook> {
     const [row] = await this.#db.query<{ takenBack: number; removed: number[] }>(
-      {
-        name: "notes_look",
-        text: `select notes_taken_back($1) as taken_back,
-                      coalesce((select jsonb_agg(id) from notes
-                                 where agent = $2 and gone_at is not null and file = any($3)), '[]') as removed`,
-      },
+      "notes_look",
+      `select notes_taken_back($1) as taken_back,
+              coalesce((select jsonb_agg(id) from notes
+                         where agent = $2 and gone_at is not null and file = any($3)), '[]') as removed`,
       [channel, agent, files],
     );
     return { takenBack: row?.takenBack ?? 0, removed: new Set(row?.removed) };
@@ -62,7 +60,8 @@ export class NoteStore {
     takenBack: number,
   ): Promise<number | null> {
     const [row] = await this.#db.query<{ id: number | null }>(
-      { name: "note_add", text: "select add_note($1, $2, $3, $4, $5, $6, $7) as id" },
+      "note_add",
+      "select add_note($1, $2, $3, $4, $5, $6, $7) as id",
       [channel, epoch, turn, note.agent, note.file, note.text, takenBack],
     );
     return row?.id ?? null;
@@ -71,10 +70,8 @@ export class NoteStore {
   /** The text of a line when it was written; null: it is unknown, or was deleted. */
   async textOf(channel: ChannelId, id: number): Promise<string | null> {
     const [row] = await this.#db.query<{ text: string }>(
-      {
-        name: "note_text",
-        text: "select text from notes where channel_id = $1 and id = $2 and gone_at is null",
-      },
+      "note_text",
+      "select text from notes where channel_id = $1 and id = $2 and gone_at is null",
       [channel, id],
     );
     return row?.text ?? null;
@@ -83,16 +80,14 @@ export class NoteStore {
   /** Deletes the rows of lines that are in no file any more. */
   async drop(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.#db.query({ name: "notes_drop", text: "delete from notes where id = any($1)" }, [ids]);
+    await this.#db.query("notes_drop", "delete from notes where id = any($1)", [ids]);
   }
 
   /** Deletes the text of a line that may be in its file; the file follows. */
   async take(id: number): Promise<void> {
     await this.#db.query(
-      {
-        name: "note_take",
-        text: "update notes set text = '', gone_at = clock_timestamp() where id = $1 and gone_at is null",
-      },
+      "note_take",
+      "update notes set text = '', gone_at = clock_timestamp() where id = $1 and gone_at is null",
       [id],
     );
   }
@@ -100,11 +95,9 @@ export class NoteStore {
   /** The next lines of an agent after an id whose text was deleted, and that may still be in their files; by id. */
   async removed(agent: AgentId, after = 0): Promise<RemovedNote[]> {
     return this.#db.query<RemovedNote>(
-      {
-        name: "notes_gone",
-        text: `select id, file, gone_at < clock_timestamp() - interval '30 days' as is_old from notes
-                where agent = $1 and gone_at is not null and id > $2 order by id limit $3`,
-      },
+      "notes_gone",
+      `select id, file, gone_at < clock_timestamp() - interval '30 days' as is_old from notes
+        where agent = $1 and gone_at is not null and id > $2 order by id limit $3`,
       [agent, after, PAGE],
     );
   }

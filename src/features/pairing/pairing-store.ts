@@ -58,7 +58,8 @@ export class PairingStore {
     code: string,
   ): Promise<PairingState> {
     const [row] = await this.#db.query<{ state: PairingState }>(
-      { name: "pairing_ask", text: `select ask_pairing($1, $2, $3, $4, $5, $6, $7, $8, ${VALID}) as state` },
+      "pairing_ask",
+      `select ask_pairing($1, $2, $3, $4, $5, $6, $7, $8, ${VALID}) as state`,
       [
         platform,
         storableText(person),
@@ -76,12 +77,10 @@ export class PairingStore {
   /** Requests whose code is valid, oldest first. @param platform null: of all platforms */
   async open(platform: string | null): Promise<PairingRequest[]> {
     const rows = await this.#db.query<PlatformPerson & { name: string; code: string; askedAt: Date }>(
-      {
-        name: "pairing_open",
-        text: `select platform, person, name, code, asked_at from pairing_requests
-                where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID}
-                order by asked_at, platform, person`,
-      },
+      "pairing_open",
+      `select platform, person, name, code, asked_at from pairing_requests
+        where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID}
+        order by asked_at, platform, person`,
       [platform],
     );
     return rows.map(({ askedAt, ...row }) => ({ ...row, askedAt }));
@@ -93,7 +92,8 @@ export class PairingStore {
     by: string,
   ): Promise<boolean> {
     const [row] = await this.#db.query<{ done: boolean }>(
-      { name: "pairing_let_in", text: `select pair_person($1, $2, $3, $4, ${VALID}) as done` },
+      "pairing_let_in",
+      `select pair_person($1, $2, $3, $4, ${VALID}) as done`,
       [platform, person, code, storableText(by)],
     );
     return row?.done === true;
@@ -102,7 +102,8 @@ export class PairingStore {
   /** Lets a person in who need not have asked. @param by who lets them in @returns false: they were let in before */
   async letInById({ platform, person }: PlatformPerson, by: string): Promise<boolean> {
     const [row] = await this.#db.query<{ done: boolean }>(
-      { name: "pairing_let_in_by_id", text: "select pair_user($1, $2, $3) as done" },
+      "pairing_let_in_by_id",
+      "select pair_user($1, $2, $3) as done",
       [platform, storableText(person), storableText(by)],
     );
     return row?.done === true;
@@ -111,10 +112,8 @@ export class PairingStore {
   /** Requests that the caller reports to the owners of a platform now; then it calls {@link ownersKnow}. */
   async takeNews(platform: string): Promise<PairingNews> {
     const [row] = await this.#db.query<{ waitMs: number; codes: string[] }>(
-      {
-        name: "pairing_news",
-        text: `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
-      },
+      "pairing_news",
+      `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
       [platform],
     );
     const { waitMs = 0, codes = [] } = row ?? {};
@@ -125,10 +124,8 @@ export class PairingStore {
   /** These requests were reported to the owners. */
   async ownersKnow(platform: string, requests: readonly PairingRequest[]): Promise<void> {
     await this.#db.query(
-      {
-        name: "pairing_owners_know",
-        text: "update pairing_requests set owners_know = true where platform = $1 and code = any ($2)",
-      },
+      "pairing_owners_know",
+      "update pairing_requests set owners_know = true where platform = $1 and code = any ($2)",
       [platform, requests.map(({ code }) => code)],
     );
   }
@@ -136,7 +133,8 @@ export class PairingStore {
   /** Reverses letting a person in. @returns false: they were not let in */
   async remove({ platform, person }: PlatformPerson): Promise<boolean> {
     const [row] = await this.#db.query<{ done: boolean }>(
-      { name: "pairing_remove", text: "select unpair_person($1, $2) as done" },
+      "pairing_remove",
+      "select unpair_person($1, $2) as done",
       [platform, storableText(person)],
     );
     return row?.done === true;
@@ -146,10 +144,10 @@ export class PairingStore {
   async people(): Promise<PairedPerson[]> {
     const rows = await this.#db.query<
       PlatformPerson & { since: Date; letInBy: string; unreadTo: Date | null; unreadIds: string[] }
-    >({
-      name: "pairing_people",
-      text: "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
-    });
+    >(
+      "pairing_people",
+      "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
+    );
     return rows.map(({ letInBy, unreadTo, unreadIds, ...row }) => ({
       ...row,
       letInBy,
@@ -160,11 +158,11 @@ export class PairingStore {
 
   /** A text that changes with each change of the requests and the people; cheap enough to read each second. */
   async version(): Promise<string> {
-    const [row] = await this.#db.query<{ version: string }>({
-      name: "pairing_version",
-      text: `select count(*) || ' ' || coalesce(max(since)::text, '') || ' ' ||
-                      (select coalesce(max(asked_at)::text, '') from pairing_requests) as version from paired_people`,
-    });
+    const [row] = await this.#db.query<{ version: string }>(
+      "pairing_version",
+      `select count(*) || ' ' || coalesce(max(since)::text, '') || ' ' ||
+                (select coalesce(max(asked_at)::text, '') from pairing_requests) as version from paired_people`,
+    );
     return row?.version ?? "";
   }
 
@@ -173,13 +171,11 @@ export class PairingStore {
     platforms: readonly string[],
   ): Promise<{ readonly platform: string; readonly channel: string }[]> {
     return this.#db.query(
-      {
-        name: "pairing_to_greet",
-        text: `update paired_people p set greet_in = null
-                 from paired_people o
-                where o.platform = p.platform and o.person = p.person and p.greet_in is not null and p.platform = any ($1)
-               returning p.platform, o.greet_in as channel`,
-      },
+      "pairing_to_greet",
+      `update paired_people p set greet_in = null
+         from paired_people o
+        where o.platform = p.platform and o.person = p.person and p.greet_in is not null and p.platform = any ($1)
+       returning p.platform, o.greet_in as channel`,
       [platforms],
     );
   }

@@ -19,6 +19,7 @@ import { isOwner } from "../../admin/commands/permissions.ts";
 export const remindCommand: Command = {
   name: "remind",
   help: "have the agent say something here at a time",
+  isCommon: true,
   argument: {
     name: "what",
     form: 'in 20m TEXT | 18:30 TEXT | 2026-12-01 09:00 TEXT | cron "0 9 * * 1-5" TEXT',

@@ -142,10 +142,8 @@ export class ReminderStore {
     }: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
   ): Promise<AddedReminder> {
     const [row] = await this.#db.query<{ id: number; askedSeq: number; refused: ReminderRefusal | null }>(
-      {
-        name: "reminder_add",
-        text: "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
-      },
+      "reminder_add",
+      "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
       [
         channel,
         epoch,
@@ -164,10 +162,8 @@ export class ReminderStore {
   /** What waits in a channel, by when it comes. */
   async waiting(channel: ChannelId): Promise<Reminder[]> {
     const rows = await this.#db.query<RawReminder>(
-      {
-        name: "reminders_waiting",
-        text: `select ${COLUMNS} from reminders r where r.channel_id = $1 and r.state = 'active' order by r.next_at, r.id`,
-      },
+      "reminders_waiting",
+      `select ${COLUMNS} from reminders r where r.channel_id = $1 and r.state = 'active' order by r.next_at, r.id`,
       [channel],
     );
     return rows.map(toReminder);
@@ -176,11 +172,9 @@ export class ReminderStore {
   /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
   async cancel(channel: ChannelId, id: number): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "reminder_cancel",
-        text: `select end_reminders(array(
-                 select id from reminders where channel_id = $1 and id = $2 and name is null), 'cancelled')`,
-      },
+      "reminder_cancel",
+      `select end_reminders(array(
+         select id from reminders where channel_id = $1 and id = $2 and name is null), 'cancelled')`,
       [channel, id],
     );
     return rows.length > 0;
@@ -192,13 +186,11 @@ export class ReminderStore {
    */
   async due(platforms: readonly string[], now: Date, behind: number, limit: number): Promise<DueReminder[]> {
     const rows = await this.#db.query<RawReminder & { row: RawChannel }>(
-      {
-        name: "reminders_due",
-        text: `select ${COLUMNS}, to_jsonb(c) as row
-                 from reminders r
-                 join lateral (select ${COLUMNS_OF_C} from channels c where c.id = r.channel_id and c.platform = any($1)) c on true
-                where r.state = 'active' and r.next_at <= $2 and r.id > $3 order by r.id limit $4`,
-      },
+      "reminders_due",
+      `select ${COLUMNS}, to_jsonb(c) as row
+         from reminders r
+         join lateral (select ${COLUMNS_OF_C} from channels c where c.id = r.channel_id and c.platform = any($1)) c on true
+        where r.state = 'active' and r.next_at <= $2 and r.id > $3 order by r.id limit $4`,
       [platforms, now, behind, limit],
     );
     return rows.map((row) => ({ ...toReminder(row), channel: toChannel(row.row) }));
@@ -207,11 +199,9 @@ export class ReminderStore {
   /** When the next reminder of these platforms comes that is not due yet; null: none waits. */
   async nextAt(platforms: readonly string[], now: Date): Promise<Date | null> {
     const [row] = await this.#db.query<{ nextAt: Date }>(
-      {
-        name: "reminders_next",
-        text: `select r.next_at from reminders r join channels c on c.id = r.channel_id and c.platform = any($1)
-                where r.state = 'active' and r.next_at > $2 order by r.next_at limit 1`,
-      },
+      "reminders_next",
+      `select r.next_at from reminders r join channels c on c.id = r.channel_id and c.platform = any($1)
+        where r.state = 'active' and r.next_at > $2 order by r.next_at limit 1`,
       [platforms, now],
     );
     return row?.nextAt ?? null;
@@ -219,10 +209,10 @@ export class ReminderStore {
 
   /** What waits in all channels. */
   async countWaiting(): Promise<{ readonly count: number; readonly nextAt: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; nextAt: Date | null }>({
-      name: "reminders_count",
-      text: "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
-    });
+    const [row] = await this.#db.query<{ count: number; nextAt: Date | null }>(
+      "reminders_count",
+      "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
+    );
     return { count: row?.count ?? 0, nextAt: row?.nextAt ?? null };
   }
 
@@ -231,10 +221,8 @@ export class ReminderStore {
     const { id, due, text } = reminder;
     const { messageId, author, tokens, at } = draft;
     const [row] = await this.#db.query<{ hasFired: boolean; seq: number | null; due: boolean | null }>(
-      {
-        name: "reminder_fire",
-        text: "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
-      },
+      "reminder_fire",
+      "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
       [id, due, text, messageId, author.name, tokens, at, next],
     );
     if (row === undefined) throw new Error("fire_reminder returned no row");
@@ -246,7 +234,7 @@ export class ReminderStore {
     const rows = schedules.map(({ channel, agent, name, cron, timeZone, text, nextAt }) => {
       return { channel, agent, name, cron, time_zone: timeZone, text: storableText(text), next_at: nextAt };
     });
-    await this.#db.query({ name: "schedules_set", text: "select set_schedules($1)" }, [JSON.stringify(rows)]);
+    await this.#db.query("schedules_set", "select set_schedules($1)", [JSON.stringify(rows)]);
   }
 }
 

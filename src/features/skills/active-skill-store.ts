@@ -13,10 +13,8 @@ export class ActiveSkillStore {
   /** Names, the one that was taken up first before the others. */
   async names(channel: ChannelId, agent?: AgentId): Promise<string[]> {
     const rows = await this.#db.query<{ name: string }>(
-      {
-        name: "skills_active",
-        text: "select name from active_skills where channel_id = $1 and agent = $2 order by since, name",
-      },
+      "skills_active",
+      "select name from active_skills where channel_id = $1 and agent = $2 order by since, name",
       [channel, agent ?? ""],
     );
     return rows.map(({ name }) => name);
@@ -25,10 +23,8 @@ export class ActiveSkillStore {
   /** Once or twice is the same. */
   async activate(channel: ChannelId, name: string, agent?: AgentId): Promise<void> {
     await this.#db.query(
-      {
-        name: "skill_activate",
-        text: "insert into active_skills (channel_id, name, agent) values ($1, $2, $3) on conflict do nothing",
-      },
+      "skill_activate",
+      "insert into active_skills (channel_id, name, agent) values ($1, $2, $3) on conflict do nothing",
       [channel, name, agent ?? ""],
     );
   }
@@ -36,10 +32,8 @@ export class ActiveSkillStore {
   /** @param name null: all of them, of all agents @returns the names of those that were active */
   async deactivate(channel: ChannelId, name: string | null, agent?: AgentId): Promise<string[]> {
     const rows = await this.#db.query<{ name: string }>(
-      {
-        name: "skill_deactivate",
-        text: "delete from active_skills where channel_id = $1 and ($2::text is null or (name = $2 and agent = $3)) returning name",
-      },
+      "skill_deactivate",
+      "delete from active_skills where channel_id = $1 and ($2::text is null or (name = $2 and agent = $3)) returning name",
       [channel, name === null ? null : storableText(name), agent ?? ""],
     );
     return rows.map((row) => row.name);

@@ -175,15 +175,13 @@ export class SubagentStore {
   /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
     const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
-      {
-        name: "subagents_look",
-        text: `select notes_taken_back($1) as taken_back, coalesce((
-                 select jsonb_agg(jsonb_build_object(
-                          'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
-                          'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
-                   from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
-                  where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
-      },
+      "subagents_look",
+      `select notes_taken_back($1) as taken_back, coalesce((
+         select jsonb_agg(jsonb_build_object(
+                  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
+                  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
+           from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
+          where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
       [channel],
     );
     return { takenBack: row?.takenBack ?? 0, open: (row?.open ?? []).map(toOpen) };
@@ -198,10 +196,8 @@ export class SubagentStore {
     const { callId, askedSeq, ...same } = draft;
     const row = { ...same, call_id: callId, asked_seq: askedSeq };
     const [begun] = await this.#db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
-      {
-        name: "subagent_begin",
-        text: "select outcome, id from begin_subagent($1, $2, $3, $4, $5, $6)",
-      },
+      "subagent_begin",
+      "select outcome, id from begin_subagent($1, $2, $3, $4, $5, $6)",
       [channel, epoch, turn, takenBack, most, JSON.stringify(row)],
     );
     if (begun === undefined) throw new Error("subagent_begin returned no row");
@@ -214,10 +210,8 @@ export class SubagentStore {
     const [, number] = /^subagent\/(\d+)/.exec(messageId) ?? [];
     if (number === undefined) return null;
     const [row] = await this.#db.query<{ turn: number }>(
-      {
-        name: "subagent_turn",
-        text: "select turn_id as turn from subagents where channel_id = $1 and number = $2",
-      },
+      "subagent_turn",
+      "select turn_id as turn from subagents where channel_id = $1 and number = $2",
       [channel, Number(number)],
     );
     return row === undefined ? null : turnId(row.turn);
@@ -225,17 +219,18 @@ export class SubagentStore {
 
   /** Open subagents of all channels. */
   async countOpen(): Promise<{ readonly count: number; readonly since: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; since: Date | null }>({
-      name: "subagents_open",
-      text: "select count(*) as count, min(started_at) as since from subagents where closed_at is null",
-    });
+    const [row] = await this.#db.query<{ count: number; since: Date | null }>(
+      "subagents_open",
+      "select count(*) as count, min(started_at) as since from subagents where closed_at is null",
+    );
     return row ?? { count: 0, since: null };
   }
 
   /** Decides how the end of each is reported. @returns the open subagents of the channel */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
     const rows = await this.#db.query<RawSubagent>(
-      { name: "subagents_settle", text: `select ${COLUMNS} from settle_subagents($1, $2)` },
+      "subagents_settle",
+      `select ${COLUMNS} from settle_subagents($1, $2)`,
       [channel, epoch],
     );
     return rows.map(toSubagent);
@@ -244,13 +239,11 @@ export class SubagentStore {
   /** Counts a run that begins. @returns the current row, with its question; null: it has ended, or runs on another daemon */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
     const [row] = await this.#db.query<RawSubagent & { question: number; calls: number }>(
-      {
-        name: "subagent_take",
-        text: `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
-                    question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
-               select ${COLUMNS}, (select q.id from question q) as question, calls_of_question((select q.id from question q)) as calls
-                 from taken`,
-      },
+      "subagent_take",
+      `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
+            question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
+       select ${COLUMNS}, (select q.id from question q) as question, calls_of_question((select q.id from question q)) as calls
+         from taken`,
       [id, epoch],
     );
     if (row === undefined) return null;
@@ -265,12 +258,10 @@ export class SubagentStore {
     { tokensIn, tokensOut, spentMs }: Required<Pick<SubagentChange, "tokensIn" | "tokensOut" | "spentMs">>,
   ): Promise<void> {
     await this.#db.query(
-      {
-        name: "subagent_leave",
-        text: `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
-                                    spent_ms = spent_ms + $5
-                where id = $1 and epoch = $2 and state = 'running'`,
-      },
+      "subagent_leave",
+      `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
+                            spent_ms = spent_ms + $5
+        where id = $1 and epoch = $2 and state = 'running'`,
       [id, epoch, tokensIn, tokensOut, Math.round(spentMs)],
     );
   }
@@ -300,7 +291,8 @@ export class SubagentStore {
       spent_ms: Math.round(spentMs),
     };
     const [saved] = await this.#db.query<{ outcome: SaveOutcome }>(
-      { name: "subagent_save", text: "select save_subagent($1, $2, $3, $4, $5, $6) as outcome" },
+      "subagent_save",
+      "select save_subagent($1, $2, $3, $4, $5, $6) as outcome",
       [channel, epoch, id, takenBack, end, JSON.stringify(row)],
     );
     return saved?.outcome ?? "over";
@@ -316,12 +308,10 @@ export class SubagentStore {
     callId: string,
   ): Promise<Pick<Subagent, "number" | "state" | "result"> | null> {
     const [row] = await this.#db.query<Pick<Subagent, "number" | "state" | "result">>(
-      {
-        name: "subagent_tell_call",
-        text: `update subagents set told = coalesce(told, case state when 'running' then 'later' else 'call' end)
-                where id = $1 and epoch = $2 and (told is null or told in ('call', 'later') and call_id = $3)
-                returning number, case told when 'later' then 'running' else state end as state, result`,
-      },
+      "subagent_tell_call",
+      `update subagents set told = coalesce(told, case state when 'running' then 'later' else 'call' end)
+        where id = $1 and epoch = $2 and (told is null or told in ('call', 'later') and call_id = $3)
+        returning number, case told when 'later' then 'running' else state end as state, result`,
       [id, epoch, callId],
     );
     return row ?? null;
@@ -330,7 +320,8 @@ export class SubagentStore {
   /** Those of these that have ended. */
   async over(ids: readonly number[]): Promise<number[]> {
     const rows = await this.#db.query<{ id: number }>(
-      { name: "subagents_over", text: "select id from subagents where id = any($1) and state <> 'running'" },
+      "subagents_over",
+      "select id from subagents where id = any($1) and state <> 'running'",
       [ids],
     );
     return rows.map(({ id }) => id);
@@ -339,11 +330,9 @@ export class SubagentStore {
   /** Ends a running subagent of a channel at once. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "subagent_stop",
-        text: `update subagents set state = 'stopped', ended_at = clock_timestamp(), steps = '[]', brief = null
-                where channel_id = $1 and number = $2 and state = 'running' returning id`,
-      },
+      "subagent_stop",
+      `update subagents set state = 'stopped', ended_at = clock_timestamp(), steps = '[]', brief = null
+        where channel_id = $1 and number = $2 and state = 'running' returning id`,
       [channel, number],
     );
     return rows.length > 0;
@@ -351,17 +340,15 @@ export class SubagentStore {
 
   /** Closes all of a channel without a report. */
   async drop({ channel, epoch }: Owner): Promise<void> {
-    await this.#db.query({ name: "subagents_drop", text: "select drop_subagents($1, $2)" }, [channel, epoch]);
+    await this.#db.query("subagents_drop", "select drop_subagents($1, $2)", [channel, epoch]);
   }
 
   /** Closes a group that was reported, and erases its texts. */
   async close(channel: ChannelId, toldWith: number): Promise<void> {
     await this.#db.query(
-      {
-        name: "subagents_close",
-        text: `select blank_subagents(array(select id from subagents where channel_id = $1 and told = 'entry' and told_with = $2
-                                               and closed_at is null), null)`,
-      },
+      "subagents_close",
+      `select blank_subagents(array(select id from subagents where channel_id = $1 and told = 'entry' and told_with = $2
+                                       and closed_at is null), null)`,
       [channel, toldWith],
     );
   }

@@ -4,7 +4,6 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { chooseLife } from "./life.ts";
 import type { CacheLife, CacheRule } from "./rules.ts";
 
-/** The parts of a request that matter to a cache. */
 export interface CachedRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];

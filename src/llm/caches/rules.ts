@@ -18,7 +18,6 @@ export interface CacheRule {
    * each mark.
    */
   readonly marks: "none" | "breakpoints" | "cache_control";
-  /** Most marks in one request. */
   readonly most: number;
   /** Fewest tokens of a cached beginning. */
   readonly least: number;

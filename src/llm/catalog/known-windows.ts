@@ -34,7 +34,6 @@ const BELIEVED_MS: Readonly<Record<LearnedSource, number>> = {
 /** Smallest relative change that is worth a write. */
 const KEPT_CHANGE = 0.02;
 
-/** Storage of lessons on models. */
 export interface Lessons {
   /** Loads an earlier run's lessons. */
   load(): Promise<readonly LearnedModel[]>;
@@ -62,7 +61,6 @@ export interface KnownWindow {
   readonly most?: number;
 }
 
-/** A window from a table or a listing. */
 export type BelievedWindow = Pick<KnownWindow, "tokens"> & { readonly source: "listed" | "table" };
 
 /** Nothing is loaded or stored. */
@@ -240,7 +238,6 @@ export abstract class KnownWindows {
 
   protected abstract believedWindow(model: string): BelievedWindow | undefined;
 
-  /** The window with which an Ollama runs the model. */
   protected abstract runningWindow(model: string): RunningWindow | undefined;
 
   protected abstract believedPrice(model: string): ModelPrice | undefined;

@@ -10,7 +10,6 @@ import type { ChatServer } from "../chat/chat-request.ts";
 import type { ModelPrice } from "../../core/cost.ts";
 import { ModelError } from "../model.ts";
 
-/** One model that a server offers. */
 export interface ListedModel {
   readonly id: string;
   /** Tokens; undefined: the server does not state it. */
@@ -50,7 +49,6 @@ const listing = z.object({
   ),
 });
 
-/** Listed models that are not for chat. */
 const NOT_FOR_CHAT =
   /embed|rerank|whisper|tts|moderation|dall-e|image|transcribe|(?:^|[/:_-])(?:bge|e5|clip)(?:[/:_-]|$)/i;
 
@@ -71,9 +69,7 @@ export async function listModels(server: ChatServer, signal: AbortSignal): Promi
       "unauthorized",
       "auto",
       `${originOf(server.baseUrl)} refuses the key. Check ${tableOf(server)}.api_key.`,
-      {
-        status: response.status,
-      },
+      { status: response.status },
     );
   }
   const body = await boundedJson(response).catch(() => undefined);

@@ -129,7 +129,6 @@ export class OllamaWindows {
   }
 }
 
-/** A window that a model runs with. */
 export interface RunningWindow {
   readonly tokens: number;
   /** The model's largest possible window, tokens; 0: unknown. */

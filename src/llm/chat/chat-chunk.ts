@@ -169,7 +169,6 @@ const NOT_THINKING: ReadonlySet<string> = new Set([
   "function_call",
 ]);
 
-/** A text, or the texts of a list of parts. */
 function textIn(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { APIError } from "openai";
+import { APIError } from "openai/error";
 import { TimeSlice } from "../../async/cooperative.ts";
 import { abandon, drain, packingOf, streamOf } from "../http/node-fetch.ts";
 import { unpacked } from "../http/unpacked.ts";

@@ -1,14 +1,18 @@
-import { APIError } from "openai";
+import { APIError } from "openai/error";
 import { z } from "zod";
-
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
-import { openAiClient } from "../http/openai-client.ts";
-import { initialDialect, nameAtServer, outputLimitOf, type ChatServer } from "./chat-request.ts";
-import { chatWire } from "./chat-wire.ts";
-import { classifyFailure, isPaidFailure, type AttemptProgress } from "../http/model-failure.ts";
+import { openAiPosts } from "../http/openai-post.ts";
+import {
+  chatRequestBody,
+  type ChatServer,
+  initialDialect,
+  nameAtServer,
+  outputLimitOf,
+} from "./chat-request.ts";
+import { type AttemptProgress, classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
 import { inSpan } from "../../telemetry/trace-scope.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
@@ -23,10 +27,10 @@ import {
   type Refused,
 } from "../dialect.ts";
 import {
-  ModelError,
   type Model,
   type ModelAnswer,
   type ModelCallOptions,
+  ModelError,
   type ModelRequest,
   type Thoughts,
   type TokenUsage,
@@ -37,6 +41,7 @@ import type { Wire, WireReader } from "../wire.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { notify } from "../notify.ts";
 import { Watchdog } from "../http/watchdog.ts";
+import { inKnownRoles } from "./known-roles.ts";
 
 /** Most corrections per call: a dialect has fewer differences. */
 const MAX_CORRECTIONS = 12;
@@ -92,14 +97,18 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
 }
 
 function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
-  const client = openAiClient({
+  const postTo = openAiPosts({
     baseUrl: server.baseUrl,
     apiKey: server.apiKey,
     headers: server.headers ?? {},
     // Later than the watchdog, which ends the request.
     timeoutMs: server.timeouts.totalMs + 60_000,
   });
-  return { chat: chatWire(client), responses: responsesWire(client), messages: messagesWire(server) };
+  return {
+    chat: chatWire(postTo("/chat/completions")),
+    responses: responsesWire(postTo("/responses")),
+    messages: messagesWire(server),
+  };
 }
 
 /** Thoughts are readable only to their own API. */
@@ -348,10 +357,20 @@ function endedByWindow(usage: TokenUsage | undefined, maxOutputTokens: number): 
   return isFarFromLimit ? promptTokens + completionTokens : undefined;
 }
 
-/** The usage that a server reports with an error. */
 function usageIn({ error }: APIError): TokenUsage | undefined {
   const told: unknown = error;
   return typeof told === "object" && told !== null && "usage" in told
     ? tokenUsage(reportedUsage.parse(told.usage))
     : undefined;
+}
+
+const READER: WireReader = { chunk: (event) => event, thoughts: () => [] };
+
+/** OpenAI's Chat Completions, whose format all wires' answers are converted to. */
+function chatWire(post: Wire["post"]): Wire {
+  return {
+    body: (request, dialect, rule) => chatRequestBody(inKnownRoles(request, dialect), dialect, rule),
+    post,
+    reader: () => READER,
+  };
 }

@@ -89,7 +89,6 @@ function effortFor(model: string, api: Api, isThinking: boolean): Effort | undef
   return /^gpt-(?:5\.[4-9]|[6-9])/.test(model) ? "none" : undefined;
 }
 
-/** The body of a streamed Chat Completions request. */
 export function chatRequestBody(
   request: ModelRequest,
   dialect: Dialect,

@@ -1,4 +1,4 @@
-import { APIConnectionError, APIError } from "openai";
+import { APIConnectionError, APIError } from "openai/error";
 import { z } from "zod";
 
 import { errorMessage } from "../../core/errors.ts";

@@ -1,6 +1,5 @@
 import { OpenAI } from "openai";
 import { chatFetch } from "./chat-fetch.ts";
-import type { PostOptions } from "../wire.ts";
 
 export interface ClientOptions {
   readonly baseUrl: string;
@@ -27,15 +26,4 @@ export function openAiClient({ baseUrl, apiKey, headers, timeoutMs }: ClientOpti
     defaultHeaders: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
     fetch: chatFetch,
   });
-}
-
-/** Sends JSON as a text: the client's encoder would traverse an object several times. */
-export function postTo(
-  client: OpenAI,
-  path: string,
-): (body: string, options: PostOptions) => Promise<Response> {
-  return async (body, options) =>
-    client
-      .post(path, { body, headers: { "content-type": "application/json" }, stream: true, ...options })
-      .asResponse();
 }

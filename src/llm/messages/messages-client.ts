@@ -1,5 +1,5 @@
 import { Anthropic, APIConnectionError, APIError as AnthropicError } from "@anthropic-ai/sdk";
-import { APIError } from "openai";
+import { APIError } from "openai/error";
 import type { ChatServer } from "../chat/chat-request.ts";
 import { chatFetch } from "../http/chat-fetch.ts";
 import type { PostOptions, Wire } from "../wire.ts";

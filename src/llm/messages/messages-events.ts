@@ -33,14 +33,7 @@ const eventSchema = z.looseObject({
   index: count,
   content_block: block.nullish().catch(undefined),
   delta: z
-    .looseObject({
-      type: text,
-      text,
-      partial_json: text,
-      thinking: text,
-      signature: text,
-      stop_reason: text,
-    })
+    .looseObject({ type: text, text, partial_json: text, thinking: text, signature: text, stop_reason: text })
     .nullish()
     .catch(undefined),
   message: message.nullish().catch(undefined),
@@ -59,7 +52,6 @@ export class MessagesReader implements WireReader {
     number,
     { type: string; thinking?: string; signature?: string; data?: string }
   >();
-  /** Ids of the calls, by their place. */
   readonly #calls = new Map<number, string>();
   #usage: Readonly<Record<string, number>> = {};
   #hasText = false;
@@ -138,7 +130,6 @@ export class MessagesReader implements WireReader {
     }
   }
 
-  /** An unstreamed answer. */
   #whole(whole: z.infer<typeof message>): unknown {
     this.#count(whole.usage);
     const blocks = whole.content ?? [];

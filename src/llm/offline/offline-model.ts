@@ -17,6 +17,7 @@ import {
 } from "../model.ts";
 import { notify } from "../notify.ts";
 import { findMemories } from "./memories.ts";
+import { isQuestion } from "./questions.ts";
 import { findQuotes, isGood, type Quote } from "./quotes.ts";
 import {
   agentNames,
@@ -28,7 +29,6 @@ import {
   type Transcript,
 } from "./transcript.ts";
 
-/** The model name in all answers of the offline model. */
 export const OFFLINE_MODEL = "offline";
 
 const MAX_QUOTES = 3;
@@ -39,8 +39,8 @@ const SAVE_TOOL = "memory_save";
 
 /**
  * The model if none is set up, so that everything can be tried without a key. It is no language model and says so. It
- * quotes the sentences that share the rarest words with the question, and summarises by extraction (`task:
- * "summarise"`). It is deterministic. It calls `search_history` at most once a turn, if nothing in view fits well, and
+ * quotes the sentences that share the rarest words with the question, says of a statement that it is noted, and summarises by
+ * extraction (`task: "summarise"`). It is deterministic. It calls `search_history` at most once a turn, if nothing in view fits well, and
  * `memory_save` at most once a summary. Token usage is unknown: there are no tokens.
  */
 export function createOfflineModel(): Model {
@@ -83,6 +83,7 @@ async function answerOffline(request: ModelRequest, options: ModelCallOptions): 
   return {
     model: OFFLINE_MODEL,
     text,
+    isStandIn: true,
     calls,
     finish: calls.length > 0 ? "tool_calls" : "stop",
     usage: undefined,
@@ -103,9 +104,21 @@ function reply(request: ModelRequest): Reply {
   const due = transcript.questions.filter(({ author }) => author === DUE_WORK_AUTHOR);
   if (due.length > 0) return { text: due.map(({ text }) => text).join("\n"), calls: [] };
   const quotes = findQuotes(transcript.questions, transcript.sources, MAX_QUOTES);
+  const isAsked = transcript.questions.some(({ text }) => isQuestion(text));
+  if (!isGood(quotes[0]) && !isAsked) return { text: heard(transcript), calls: [] };
   const search = isGood(quotes[0]) ? undefined : searchCall(request, transcript);
   if (search !== undefined) return { text: "", calls: [search] };
   return { text: fitting(quotes, request.maxOutputTokens), calls: [] };
+}
+
+/** Statements with fewer terms, such as a greeting, are not worth asking for. */
+const MIN_NOTED_TERMS = 2;
+
+/** The answer to statements: nobody asks for a quote. */
+function heard({ questions }: Transcript): string {
+  const { noted, invitation, onlyQuotes, setup } = OWN_SENTENCES;
+  const isWorthAsking = terms(questions.map(({ text }) => text).join("\n")).length >= MIN_NOTED_TERMS;
+  return `${isWorthAsking ? noted : invitation} ${onlyQuotes} ${setup}`;
 }
 
 /** As many quotes as `maxOutputTokens` allows; if none fits, a sentence that may exceed it. */

@@ -1,17 +1,19 @@
 import type { ModelConfig } from "../../config/config.ts";
 import type { ModelPrice } from "../../core/cost.ts";
 import { KnownWindows, NO_LESSONS } from "../catalog/known-windows.ts";
+import type { Model } from "../model.ts";
 import type { ModelSource } from "../models.ts";
 import { createOfflineModel, OFFLINE_MODEL } from "./offline-model.ts";
 
 /** The built-in offline model in place of a server. */
 export class OfflineModels extends KnownWindows implements ModelSource {
-  readonly model = createOfflineModel();
+  readonly model: Model;
   readonly isOffline = true;
   readonly #isOllamaEmpty: boolean;
 
-  constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean) {
+  constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean, model = createOfflineModel()) {
     super(configured, NO_LESSONS);
+    this.model = model;
     this.#isOllamaEmpty = isOllamaEmpty;
   }
 

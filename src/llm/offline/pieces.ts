@@ -2,7 +2,6 @@ import type { ModelMessage } from "../../core/context.ts";
 
 /** The beginning of Weir's own lines; no line that people typed begins like this. */
 export const OWN_WORD = "[System:";
-/** The beginning of a summary. */
 const SUMMARY_WORD = "[Compaction Summary]:";
 /** The beginning of the dynamic part, which fills the rest of its message. */
 const NOW = "[System: what is true just now";

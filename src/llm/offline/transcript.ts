@@ -24,13 +24,14 @@ const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?
 const MERGED = /^(?:summary: )+/;
 /** The escape before a line's head in a summary: a model's text must not pass for people's words. */
 const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
-/** The head of an extract. */
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
 /** After the agent's name in a summariser's transcript. */
 const AGENT_MARK = / \[agent\]$/;
 /** The offline model's sentences about itself, which do not belong in a summary. */
 export const OWN_SENTENCES = {
   quoting: "I am not a language model, so I quote what was said before:",
+  noted: "This is noted: ask for it in a question with some of its words, and I quote it.",
+  invitation: "Tell me something, and ask for it later.",
   nothing: "I found nothing about that in what I can see.",
   onlyQuotes: "I am not a language model: I can only quote.",
   setup: "Set OPENAI_API_KEY, or llm.base_url for a server of your own, to have one.",

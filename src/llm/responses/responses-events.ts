@@ -1,4 +1,4 @@
-import { APIError } from "openai";
+import { APIError } from "openai/error";
 import { z } from "zod";
 import type { WireReader } from "../wire.ts";
 

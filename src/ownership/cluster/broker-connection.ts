@@ -17,7 +17,6 @@ const ANSWER_MS = 10_000;
  */
 export const LEASE_MS = HEARTBEAT_S * 1500;
 
-/** An open connection to the broker. */
 export interface BrokerConnection {
   readonly model: ChannelModel;
   readonly isOpen: boolean;
@@ -62,6 +61,11 @@ export async function openBroker(url: string, name: string, signal?: AbortSignal
   } finally {
     signal?.removeEventListener("abort", cut);
   }
+}
+
+/** Whether the broker refused a call with this reply code of AMQP, which amqplib sets as `code`. */
+export function isRefusedWith(error: unknown, code: number): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 class Open implements BrokerConnection {

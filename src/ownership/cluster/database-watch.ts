@@ -34,11 +34,7 @@ export interface DatabaseView {
 }
 
 /** For a database that is not watched: neither away nor reported as steady. */
-export const UNWATCHED: DatabaseView = {
-  isAway: false,
-  isSteady: false,
-  untilBack: async () => undefined,
-};
+export const UNWATCHED: DatabaseView = { isAway: false, isSteady: false, untilBack: async () => undefined };
 
 /** Evaluates the answers. No I/O and no clock of its own. Times in ms of one clock. */
 export class Answers {

@@ -5,6 +5,7 @@ import { steadyNow } from "../../async/clock.ts";
 import { abortedAfter, unlessAborted, withDeadline } from "../../async/deadline.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { LeaseListener, AcquisitionBatcher } from "./acquisition-batcher.ts";
+import type { DeclareQueue } from "./declare-queue.ts";
 import { BATON_QUEUE, type Names } from "./names.ts";
 import {
   HAS_BATON,
@@ -82,6 +83,8 @@ export interface LeaseQueuesParts {
   readonly log: Logger;
   /** Opens a channel whose end ends the membership. */
   readonly openChannel: () => Promise<Channel>;
+  /** Creates a queue if there is none. */
+  readonly declare: DeclareQueue;
   /** The number of leases that this member may hold; null: it takes none yet, and returns none. */
   readonly share: () => number | null;
   /** Asks the broker for the number of members. @throws Error if the connection is over */
@@ -106,14 +109,14 @@ export class LeaseQueues {
 
   /** Consumes from all queues. @throws Error if the broker refuses */
   async enter(): Promise<void> {
-    const { names, count, openChannel } = this.#parts;
+    const { names, count, openChannel, declare } = this.#parts;
     const length = Math.min(CHANNELS, count);
     const channels = await Promise.all(Array.from({ length }, openChannel));
     const entered = channels.map(async (channel, first) => {
       const empty: boolean[] = [];
       await channel.prefetch(PREFETCH);
       for (let id = first; id < count; id += CHANNELS) {
-        const queue = await channel.assertQueue(names.lease(id), BATON_QUEUE);
+        const queue = await declare(names.lease(id), names.expiring(BATON_QUEUE));
         this.#slots[id] = newLeaseSlot(id, channel);
         empty[id] = queue.messageCount === 0 && queue.consumerCount === 0;
       }
@@ -130,12 +133,13 @@ export class LeaseQueues {
 
   /** Tries again to consume from the stuck queues whose delay is over. */
   retryStuck(): void {
+    const { names, declare } = this.#parts;
     const now = steadyNow();
     for (const slot of this.#slotsIn("stuck")) {
       if (now < slot.retryAt) continue;
       slot.retryAt = Number.POSITIVE_INFINITY;
       void this.#guarded(async () => {
-        await slot.channel.assertQueue(this.#parts.names.lease(slot.id), BATON_QUEUE);
+        await declare(names.lease(slot.id), names.expiring(BATON_QUEUE));
         await this.#enterFirst(slot, true);
       });
     }

@@ -30,7 +30,6 @@ const TIMING: Omit<Timing, "handOnMs"> = { renewMs: 300_000, proofMs: 10_000, or
 const LASTING_MS = 10_000;
 
 export interface LeasesOptions extends Partial<Timing> {
-  /** URL of the broker. */
   readonly url: string;
   readonly names: Names;
   /** How many there are; they are numbered from 0. */
@@ -93,7 +92,6 @@ export class Leases {
   #membership: Membership | null = null;
   /** Why the last attempt or the last membership ended. */
   #why: string | null = null;
-  /** The connection while it joins. */
   #joining: BrokerConnection | null = null;
   #named: Named | null = null;
   #over: Promise<void> | null = null;
@@ -120,7 +118,6 @@ export class Leases {
     return this.#isResting;
   }
 
-  /** Ids of the owned leases. */
   get owned(): readonly number[] {
     return this.#membership?.owned ?? [];
   }

@@ -1,5 +1,6 @@
 import type { Channel } from "amqplib";
 import type { BrokerConnection } from "./broker-connection.ts";
+import { declareQueue } from "./declare-queue.ts";
 import { MEMBER_QUEUE, type Names } from "./names.ts";
 
 /**
@@ -53,6 +54,7 @@ export class MemberCount {
   }
 
   async #open(): Promise<Channel> {
+    await declareQueue(this.#connection, this.#names.members, this.#names.expiring(MEMBER_QUEUE));
     const channel = await this.#connection.openChannel();
     channel.on("close", () => {
       if (this.#channel !== channel) return;
@@ -60,7 +62,6 @@ export class MemberCount {
       this.#tag = null;
     });
     this.#channel = channel;
-    await channel.assertQueue(this.#names.members, MEMBER_QUEUE);
     return channel;
   }
 

@@ -1,13 +1,15 @@
 import type { Channel, ConsumeMessage } from "amqplib";
-import { steadyNow, pause } from "../../async/clock.ts";
+import { steadyNow } from "../../async/clock.ts";
 import type { HomesListener } from "../homes.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { DatabaseView } from "./database-watch.ts";
 import { type BrokerConnection, LEASE_MS } from "./broker-connection.ts";
+import { declareQueue } from "./declare-queue.ts";
 import { LeaseQueues, type LeaseCounts, type LeaseQueuesParts } from "./lease-queues.ts";
 import { MemberCount } from "./member-count.ts";
-import { PRESENCE_QUEUE, type Names } from "./names.ts";
+import { PRESENCE_QUEUE } from "./names.ts";
 import { parsePresence, type Presence, presenceBytes, Roster } from "./roster.ts";
+import { takeSetUp } from "./set-up.ts";
 import type { Sender } from "./sender.ts";
 import { parseWake, WakeReader } from "./wakes.ts";
 
@@ -77,6 +79,7 @@ export class Membership {
       lease: Buffer.from(`made by ${self.name}`),
       wakes: woken && new WakeReader(connection, names, (content) => this.#readWake(content, woken)),
       openChannel: async () => this.#openChannel(),
+      declare: async (queue, options) => declareQueue(connection, queue, options),
       share: () => this.#share(),
       ask: async () => this.#ask(),
       onTaken: (isTaken) => this.#sitOut(isTaken ? 0 : OUT_MS),
@@ -149,13 +152,13 @@ export class Membership {
   }
 
   async #join(): Promise<void> {
-    const { names, connection } = this.#parts;
+    const { names, connection, count, woken } = this.#parts;
     const control = await this.#openChannel();
     await control.assertExchange(names.presence, "fanout", { durable: true });
     const { queue } = await control.assertQueue("", PRESENCE_QUEUE);
     await control.bindQueue(queue, names.presence, "");
     await control.consume(queue, (message) => this.#hear(message), { noAck: true });
-    const release = await takeSetUp(connection, names);
+    const release = await takeSetUp(connection, names, { leases: count, hasWakes: woken !== null });
     // Consumes before it is counted: leases that others return for a newcomer must reach it.
     await this.#queues.enter();
     if (this.#parts.isResting()) await this.#count.setMember(false);
@@ -293,41 +296,5 @@ export class Membership {
     }
     this.#parts.counts.wakesReceived += 1;
     woken(wake.channel, wake.seq);
-  }
-}
-
-/** Interval between attempts to get the lock for creating queues, ms; its holder may take some seconds. */
-const SET_UP_LOOK_MS = 100;
-
-/**
- * Waits until this daemon alone creates the lease queues, or all of them exist. If two daemons create the same quorum queue at
- * once, the broker may answer one of them before the queue is usable.
- * @returns releases the lock; call it once the queue of the members exists, which is created last
- * @throws Error if the connection is over
- */
-async function takeSetUp(connection: BrokerConnection, names: Names): Promise<() => Promise<void>> {
-  for (;;) {
-    if (await isDone(connection, async (channel) => channel.checkQueue(names.members)))
-      return async () => undefined;
-    // Exclusive: refused to other connections, and deleted with its own.
-    if (await isDone(connection, async (channel) => channel.assertQueue(names.setUp, { exclusive: true })))
-      return async () => {
-        await isDone(connection, async (channel) => channel.deleteQueue(names.setUp));
-      };
-    await pause(SET_UP_LOOK_MS);
-  }
-}
-
-/** @returns whether the broker granted the request; a refusal closes its channel only @throws Error if the connection is over */
-async function isDone(
-  connection: BrokerConnection,
-  ask: (channel: Channel) => Promise<unknown>,
-): Promise<boolean> {
-  try {
-    await connection.onChannel(ask);
-    return true;
-  } catch (error) {
-    if (connection.isOpen) return false;
-    throw error;
   }
 }

@@ -35,11 +35,22 @@ export const MEMBER_QUEUE: Options.AssertQueue = { durable: true, arguments: { "
 /** A member's own queue for presence messages; the broker deletes it with the connection. */
 export const PRESENCE_QUEUE: Options.AssertQueue = { exclusive: true, autoDelete: true, maxLength: 1000 };
 
+/** An hour without a consumer: the queues outlive a restart of all daemons, and the next start makes missing ones. */
+const EXPIRES_MS = 3_600_000;
+
 export class Names {
   readonly #prefix: string;
+  readonly #expiresMs: number;
 
-  constructor(prefix: string) {
+  /** @param expiresMs for tests */
+  constructor(prefix: string, expiresMs = EXPIRES_MS) {
     this.#prefix = prefix;
+    this.#expiresMs = expiresMs;
+  }
+
+  /** The options of a queue that the broker deletes some time after the last daemon has left. */
+  expiring(options: Options.AssertQueue): Options.AssertQueue {
+    return { ...options, expires: this.#expiresMs };
   }
 
   /** @param id of a partition or a shard */

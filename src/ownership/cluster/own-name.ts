@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { pause, steadyNow } from "../../async/clock.ts";
 import { errorMessage, OperatorError } from "../../core/errors.ts";
-import type { BrokerConnection } from "./broker-connection.ts";
+import { type BrokerConnection, isRefusedWith } from "./broker-connection.ts";
 import type { Names } from "./names.ts";
 
 /*
@@ -70,13 +70,8 @@ async function asked(
     return "ours";
   } catch (error) {
     if (!connection.isOpen) throw error;
-    return isLocked(error) ? "taken" : { why: errorMessage(error) };
+    return isRefusedWith(error, LOCKED) ? "taken" : { why: errorMessage(error) };
   }
-}
-
-/** amqplib sets `code` to the number of AMQP's reply code. */
-function isLocked(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === LOCKED;
 }
 
 async function givenBack(connection: BrokerConnection, queue: string): Promise<void> {

@@ -24,7 +24,6 @@ export interface ShardsVitals {
   readonly state: LeasesState;
   /** Number of shards among which the platform's servers are divided. */
   readonly of: number;
-  /** Shards of this daemon. */
   readonly held: readonly number[];
   /** Daemons that share them, this one included; null: not known. */
   readonly members: number | null;

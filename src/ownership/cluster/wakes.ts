@@ -3,6 +3,7 @@ import { BackoffTimer } from "../../async/backoff.ts";
 import type { Partition } from "../homes.ts";
 import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
+import { declareQueue } from "./declare-queue.ts";
 import { type Names, WAKE_QUEUE } from "./names.ts";
 
 /** Asks a channel's home to read its log: the channel's id, and the sequence number up to which to read. */
@@ -94,11 +95,20 @@ export class WakeReader {
       else if (this.#tags.get(partition) === tag) void this.#subscribe(channel, partition);
     };
     try {
-      await channel.assertQueue(queue, WAKE_QUEUE);
+      await declareQueue(this.#connection, queue, this.#names.expiring(WAKE_QUEUE));
       if (this.#tags.get(partition) !== tag) return;
       await channel.consume(queue, read, { noAck: true, consumerTag: tag });
     } catch {
-      // The error has closed the channel, which is opened again.
+      await closeAfterFailure(channel);
     }
+  }
+}
+
+/** Closes the channel, so that it is opened again, unless the failure has closed it already. */
+async function closeAfterFailure(channel: Channel): Promise<void> {
+  try {
+    await channel.close();
+  } catch {
+    // It is closed.
   }
 }

@@ -17,7 +17,6 @@ export interface ChannelBackfillParts {
 const FIRST_MESSAGES = 50;
 /** How long after later messages a mention may still arrive, ms: platforms retry failed deliveries. */
 const LATE_MS = 120_000;
-/** Channels remembered as known. */
 const MAX_KNOWN = 10_000;
 
 /** On first contact with a channel, hands in the channel's earlier messages. */

@@ -16,7 +16,6 @@ export interface MaybeGap extends ChannelOnPlatform {
   readonly afterId?: string;
 }
 
-/** The newest messages of a channel. */
 export interface NewestMessages {
   /** Oldest first. */
   readonly messages: readonly HistoryMessage[];
@@ -80,7 +79,6 @@ export interface ChatHistory {
   ): Promise<readonly InboundMessage[]>;
   /** An id that sorts before the ids of the channel's messages from `at` on. */
   idBefore(channel: ChannelAddress, at: Date): string;
-  /** The time of a message, from its id. */
   timeOf(id: string): Date;
   /** Compares the ids of two messages of a channel by time; below 0: `a` is older. */
   compare(a: string, b: string): number;

@@ -249,12 +249,8 @@ export class Intake {
   }
 
   /** The lane continues without waiting for the storing. */
-  async #read({
-    read,
-    name,
-    where,
-    isFetchedIfUnread,
-  }: Arrival): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
+  async #read(arrival: Arrival): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
+    const { read, name, where, isFetchedIfUnread } = arrival;
     try {
       const heard = await read();
       return { storing: heard.map(async (one) => this.#store(one)) };

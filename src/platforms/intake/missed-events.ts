@@ -8,7 +8,6 @@ export interface MissedEventsParts {
   readonly ledger: Pick<CatchUpLedger, "gapOf">;
   readonly platformRetry: PlatformRetry;
   readonly discovery: Pick<ChannelDiscovery, "openMissed">;
-  /** Opens a gap to fill. */
   readonly open: (gap: Gap) => void;
 }
 

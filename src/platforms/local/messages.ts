@@ -35,7 +35,6 @@ export const messageSchema = z.object({
   listen: z.boolean(),
   kind: kindSchema,
 });
-/** A change of a message; without a channel: in each channel that has it. */
 const ofAnyChange = { ...ofAnyEvent, channel: z.string().optional() };
 export const editSchema = z.object({ type: z.literal("edit"), ...ofAnyChange, text: z.string() });
 export const deletionSchema = z.object({ type: z.literal("deletion"), ...ofAnyChange });
@@ -67,10 +66,7 @@ const cardSchema = z.object({
   title: z.string(),
   summary: z.string(),
   tone: z.enum(["calm", "warning", "critical"]),
-  bar: z.object({
-    share: z.number(),
-    marks: z.array(z.object({ label: z.string(), share: z.number() })),
-  }),
+  bar: z.object({ share: z.number(), marks: z.array(z.object({ label: z.string(), share: z.number() })) }),
   fields: z.array(z.object({ label: z.string(), value: z.string() })),
   lists: z.array(z.object({ label: z.string(), lines: z.array(z.string()) })),
 });

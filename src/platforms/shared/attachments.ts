@@ -5,9 +5,9 @@ import type { InboundImage } from "../../core/message.ts";
 import { formatSize } from "../../text/format.ts";
 import { displayName, sliceWhole } from "../../text/text.ts";
 import type { ChannelPolicy } from "../platform.ts";
+import { contentOf, type FileContent } from "./file-content.ts";
 import { type OwnHosts, ownAddress } from "./own-address.ts";
 
-/** A file that somebody attached to a message. */
 export interface AttachedFile {
   readonly name: string;
   /** MIME type; empty if the platform gives none. */
@@ -15,6 +15,8 @@ export interface AttachedFile {
   /** Bytes, as the platform states. */
   readonly size: number;
   readonly url: string;
+  /** Of a voice message, s. */
+  readonly durationS?: number;
 }
 
 export interface AttachmentReader {
@@ -50,6 +52,10 @@ const PATIENCE_MS = 10_000;
 const TEXT_NAME =
   /\.(?:txt|md|csv|tsv|log|json|jsonl|ya?ml|toml|ini|conf|xml|html?|css|[jt]sx?|mjs|cjs|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|sql|diff|patch)$/i;
 
+/** Types that do not tell whether the file is a text. */
+const UNTOLD =
+  /^(?:$|text\/|(?:application|binary)\/(?:octet-stream|(?:[\w.-]+\+)?(?:json|xml|yaml|toml)|x-(?:yaml|sh|ndjson)|javascript|sql)|image\/svg)/i;
+
 /** Reads pictures, and texts up to a cap. Does not throw; files that fail are only named. */
 export async function readAttachments(
   files: readonly AttachedFile[],
@@ -73,19 +79,42 @@ interface ReadFile {
 }
 
 async function readOne(file: AttachedFile, reader: AttachmentReader, signal: AbortSignal): Promise<ReadFile> {
-  const label = describe(file);
-  const type = imageTypeNamed(file.type);
-  const isText = type === null && (file.type.startsWith("text/") || TEXT_NAME.test(file.name));
-  const limit = type === null ? MAX_TEXT_BYTES : MAX_IMAGE_BYTES;
-  if ((type === null && !isText) || file.size > limit) return { text: label };
+  const limit = mostBytes(file);
+  if (limit === null || file.size > limit) return { text: describe(file) };
   try {
     const bytes = await download(file.url, reader, limit, signal);
-    if (type !== null) return { text: label, image: { name: displayName(file.name), type, bytes } };
-    return { text: `${label}\n${quoted(new TextDecoder().decode(bytes))}` };
+    const content = await contentOf(bytes);
+    const label = describe({ ...file, type: typeOf(file, content) });
+    switch (content.kind) {
+      case "image":
+        return { text: label, image: { name: displayName(file.name), type: content.type, bytes } };
+      case "text":
+        return bytes.length > MAX_TEXT_BYTES
+          ? { text: label }
+          : { text: `${label}\n${quoted(content.text)}` };
+      case "other":
+        return { text: label };
+    }
   } catch (error) {
     reader.onFailure(file.name, errorMessage(proxyErrorIn(error) ?? error));
-    return { text: label };
+    return { text: describe(file) };
   }
+}
+
+/** The most bytes that are fetched of a file; null: by its name and type it is neither a picture nor a text. Pure. */
+function mostBytes({ name, type, durationS }: AttachedFile): number | null {
+  if (durationS !== undefined) return null;
+  if (imageTypeNamed(type) !== null) return MAX_IMAGE_BYTES;
+  if (TEXT_NAME.test(name) || UNTOLD.test(type)) return MAX_TEXT_BYTES;
+  return null;
+}
+
+/** The stated type, unless the bytes are of another. Pure. */
+function typeOf({ type }: AttachedFile, content: FileContent): string {
+  if (content.kind === "text") return imageTypeNamed(type) === null ? type : "text/plain";
+  return (
+    content.type ?? (UNTOLD.test(type) || imageTypeNamed(type) !== null ? "application/octet-stream" : type)
+  );
 }
 
 /** In a code block, with a fence that is longer than any in it. */
@@ -97,9 +126,10 @@ function quoted(content: string): string {
   return `${fence}\n${kept.trimEnd()}${cut}\n${fence}`;
 }
 
-function describe({ name, type, size }: AttachedFile): string {
-  const kind = imageTypeNamed(type) === null ? "file" : "image";
-  return `[${[`${kind} ${displayName(name)}`, displayName(type || "unknown type"), formatSize(size)].join(", ")}]`;
+function describe({ name, type, size, durationS }: AttachedFile): string {
+  const kind = durationS !== undefined ? "voice message" : imageTypeNamed(type) === null ? "file" : "image";
+  const form = durationS === undefined ? displayName(type || "unknown type") : `${Math.ceil(durationS)} s`;
+  return `[${[`${kind} ${displayName(name)}`, form, formatSize(size)].join(", ")}]`;
 }
 
 /** @throws Error if the address is not the platform's own, or the file is larger than stated */

@@ -1,6 +1,5 @@
 import { steadyNow } from "../../async/clock.ts";
 
-/** A connection that this daemon has. */
 export interface HeldShard {
   /** Its number, from 0. */
   readonly shard: number;

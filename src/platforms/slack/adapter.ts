@@ -93,7 +93,7 @@ class SlackPlatform implements Platform {
     const api = new SlackApi(this.#apiOptions);
     const people = new People();
     this.#names = new Names(api, log);
-    this.#reader = new MessageReader({ names: this.#names, people, botToken, apiUrl, log });
+    this.#reader = new MessageReader({ api, names: this.#names, people, botToken, apiUrl, log });
     const { readEveryMs } = this.#timing;
     this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
     const { streamMs: intervalMs, firstPieceMs: firstAfterMs, lookAgainMs } = this.#timing;
@@ -205,15 +205,7 @@ class SlackPlatform implements Platform {
     const { config, log, commands } = this.#options;
     const reader = this.#reader;
     const api = new SlackApi(this.#apiOptions);
-    const events = new SlackEvents({
-      api,
-      names: this.#names,
-      reader,
-      intake,
-      inbox,
-      ledger,
-      log,
-    });
+    const events = new SlackEvents({ api, names: this.#names, reader, intake, inbox, ledger, log });
     const { commandMs: ackMs, callMs } = this.#timing;
     const slash = new SlashCommands({ inbox, commands, reader, apiUrl: config.apiUrl, log, ackMs, callMs });
     this.#commands = slash;

@@ -51,6 +51,7 @@ export const slack = {
   madeOf: { intake: [".mode", ".app_token", ".signing_secret", ".listen"] },
   describe: ({ intake }) =>
     intake.mode === "socket" ? "by Socket Mode" : `by HTTP on ${intake.host}:${intake.port}`,
+  listens: ({ intake }) => (intake.mode === "http" ? intake : null),
   async open(config, parts) {
     const { createSlack } = await import("./adapter.ts");
     return createSlack({ config, ...parts });

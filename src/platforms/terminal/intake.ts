@@ -1,9 +1,9 @@
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
-import type { ChannelOnPlatform, InboundMessage, Receipt } from "../../core/message.ts";
+import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
 import type { PlatformInbox } from "../platform.ts";
 import type { Session } from "./presenters/presenter.ts";
-import { SESSION_HELP } from "./typed/typed-line.ts";
+import { SESSION_HELP } from "./typed/help.ts";
 
 export const PLATFORM_NAME = "terminal";
 
@@ -28,15 +28,15 @@ export async function takeIn(
   return intake;
 }
 
-async function receive(inbox: PlatformInbox, message: InboundMessage): Promise<Intake> {
+/** Hands an event on; never rejects. */
+export async function receive(inbox: PlatformInbox, event: InboundEvent): Promise<Intake> {
   try {
-    return await inbox.receive(message);
+    return await inbox.receive(event);
   } catch (error) {
     return { outcome: "failed", why: errorMessage(error) };
   }
 }
 
-/** The session's own channel. */
 function placeOf({ channel, multi }: Session): ChannelOnPlatform {
   return {
     channel: { platform: PLATFORM_NAME, name: channel },

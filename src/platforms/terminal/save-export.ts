@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { errorCode } from "../../core/errors.ts";
 
-/** How an export begins that is a page. */
 const PAGE_HEAD = "<!doctype html>";
 
 /** Whether an answer is an exported conversation, and not a message to the asker. Pure. */

@@ -10,6 +10,8 @@ import { LINE_BREAK, PasteFilter, type TerminalInput } from "./typed/paste-filte
 interface ScreenHandlers {
   /** A message was submitted: one line, or several that were pasted or joined. */
   onSubmit(text: string): void;
+  /** Whether a submitted line leaves no trace yet, as its handler shows it later. */
+  isEchoedLater(line: string): boolean;
   /** A typed line now stands where the text above the input would have continued. */
   onEcho(): void;
   /** Ctrl-D, or the end of the input. */
@@ -98,7 +100,6 @@ export class Screen {
     return this.#column;
   }
 
-  /** Cells of a row. */
   get width(): number {
     return this.#options.stream.columns ?? DEFAULT_COLUMNS;
   }
@@ -204,9 +205,11 @@ export class Screen {
     const end = endPosition(0, `${before}${displayable(line)}`, this.width);
     // readline gives a row that is exactly full a new row for the cursor.
     const rows = end.rows + (end.column === this.width ? 2 : 1);
+    const isErasable = rows < (this.#options.stream.rows ?? DEFAULT_ROWS);
+    const isLater = !isContinuation && isErasable && this.#options.handlers.isEchoedLater(line);
     // An empty line leaves no trace.
-    const leavesTrace = line !== "" || isContinuation;
-    if (rows < (this.#options.stream.rows ?? DEFAULT_ROWS)) {
+    const leavesTrace = isContinuation || (line !== "" && !isLater);
+    if (isErasable) {
       const echo = displayable(line).replaceAll(LINE_BREAK, `\r\n${CONTINUATION_PROMPT}`);
       const text = leavesTrace ? `${prompt}${echo}\r\n` : "";
       this.#options.stream.write(`${up(rows)}\r${CLEAR_BELOW}${text}`);

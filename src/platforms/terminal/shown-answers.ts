@@ -9,7 +9,6 @@ import type { Style } from "./style.ts";
 const MAX_REMEMBERED = 32;
 const CONTINUED = "… ";
 
-/** The shown part of an answer. */
 interface Shown {
   readonly text: string;
   /** Null: the text is shown as it is written. */

@@ -43,7 +43,6 @@ export type BackupHead = Omit<z.infer<typeof headSchema>, "weir" | "format">;
 export type BackupTable = BackupHead["tables"][number];
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** A backup that was read to its end. */
 export interface ReadBackup {
   readonly head: BackupHead;
   readonly rows: RowCounts;

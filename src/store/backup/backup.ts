@@ -13,7 +13,6 @@ import {
   type RowCounts,
 } from "./backup-file.ts";
 
-/** Told of each table that is done. */
 export type OnTable = (table: string, of: number) => void;
 
 /**
@@ -73,10 +72,7 @@ export async function checkBackup(reader: BackupReader): Promise<ReadBackup> {
 /** Whether a database that has a schema holds nothing yet. */
 export async function isEmpty(client: Queryable): Promise<boolean> {
   for (const { name } of await readTables(client)) {
-    const [row] = await client.query<{ any: boolean }>({
-      name: "",
-      text: `select exists (select from ${name}) as any`,
-    });
+    const [row] = await client.query<{ any: boolean }>("", `select exists (select from ${name}) as any`);
     if (row?.any === true) return false;
   }
   return true;
@@ -90,19 +86,17 @@ export function target({ name, columns }: Pick<BackupTable, "name" | "columns">)
 /** The tables of a database that hold something of Weir's, each behind those that it refers to. */
 export async function readTables(client: Queryable): Promise<BackupTable[]> {
   const rows = await client.query<Omit<BackupTable, "numbered"> & { numbered: string[]; needs: string[] }>(
-    {
-      name: "",
-      text: `select c.relname as name,
-                    (select jsonb_agg(a.attname order by a.attnum) from pg_attribute a
-                      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
-                    (select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
-                      where a.attrelid = c.oid and a.attidentity <> '' and not a.attisdropped) as numbered,
-                    (select coalesce(jsonb_agg(distinct r.relname), '[]') from pg_constraint k join pg_class r on r.oid = k.confrelid
-                      where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
-               from pg_class c
-              where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> all($1)
-              order by c.relname`,
-    },
+    "",
+    `select c.relname as name,
+            (select jsonb_agg(a.attname order by a.attnum) from pg_attribute a
+              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
+            (select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
+              where a.attrelid = c.oid and a.attidentity <> '' and not a.attisdropped) as numbered,
+            (select coalesce(jsonb_agg(distinct r.relname), '[]') from pg_constraint k join pg_class r on r.oid = k.confrelid
+              where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
+       from pg_class c
+      where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> all($1)
+      order by c.relname`,
     [OF_THE_DATABASE],
   );
   const tables: BackupTable[] = [];
@@ -119,7 +113,8 @@ async function readNumbers(
   const numbers: Record<string, number | null> = {};
   for (const column of columns) {
     const [row] = await client.query<{ last: number | null }>(
-      { name: "", text: "select pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass) as last" },
+      "",
+      "select pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass) as last",
       [table, column],
     );
     numbers[column] = row?.last ?? null;

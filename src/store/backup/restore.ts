@@ -132,7 +132,7 @@ function firstDifference(head: BackupHead, tables: readonly BackupTable[]): stri
 async function fill(client: CopyClient, table: BackupTable, reader: BackupReader): Promise<void> {
   const { name, numbered } = table;
   const run = async (text: string, values: readonly unknown[] = []): Promise<unknown> =>
-    client.query({ name: "", text }, values);
+    client.query("", text, values);
   try {
     await run(`alter table ${name} disable trigger user`);
     await pipeline(reader.rows(table), client.copyIn(`copy ${target(table)} from stdin`));
@@ -157,23 +157,20 @@ async function fill(client: CopyClient, table: BackupTable, reader: BackupReader
  * All rows are of this transaction for as long as nobody writes.
  */
 async function mark(client: Queryable, sha256: string): Promise<void> {
-  const [row] = await client.query<{ xid: string }>({
-    name: "",
-    text: "select (txid_current() % 4294967296)::text as xid",
-  });
+  const [row] = await client.query<{ xid: string }>("", "select (txid_current() % 4294967296)::text as xid");
   const rows = await countRows(client, row?.xid ?? "");
-  await client.query({
-    name: "",
-    text: `comment on table schema_migrations is 'restored ${sha256} ${row?.xid} ${rows.all}'`,
-  });
+  await client.query(
+    "",
+    `comment on table schema_migrations is 'restored ${sha256} ${row?.xid} ${rows.all}'`,
+  );
 }
 
 /** Whether the database holds this backup, and nothing was written since. */
 async function isMarked(client: Queryable, sha256: string): Promise<boolean> {
-  const [row] = await client.query<{ mark: string | null }>({
-    name: "",
-    text: "select obj_description('schema_migrations'::regclass, 'pg_class') as mark",
-  });
+  const [row] = await client.query<{ mark: string | null }>(
+    "",
+    "select obj_description('schema_migrations'::regclass, 'pg_class') as mark",
+  );
   const [, restored, xid = "", all] = /^restored (\w+) (\d+) (\d+)$/.exec(row?.mark ?? "") ?? [];
   if (restored !== sha256) return false;
   const rows = await countRows(client, xid);
@@ -185,10 +182,8 @@ async function countRows(client: Queryable, xid: string): Promise<{ all: number;
   const sum = { all: 0, ofOthers: 0 };
   for (const { name } of await readTables(client)) {
     const [row] = await client.query<{ all: number; others: number }>(
-      {
-        name: "",
-        text: `select count(*) as all, count(*) filter (where xmin::text <> $1) as others from ${name}`,
-      },
+      "",
+      `select count(*) as all, count(*) filter (where xmin::text <> $1) as others from ${name}`,
       [xid],
     );
     sum.all += row?.all ?? 0;

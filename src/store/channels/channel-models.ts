@@ -1,6 +1,6 @@
 import type { ChannelId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "./channels.ts";
 
 /** Entries of a channel that are looked through for somebody's name, the newest. */
@@ -13,27 +13,18 @@ export interface LostModel {
   readonly before: number;
 }
 
-/** Models that were chosen for channels. */
-export class ChannelModelStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ChannelModelStore extends Rows {
   /** @param chosen null: the agent's model answers again @returns the channel's row from now on */
   async choose(
     channel: ChannelId,
     chosen: { readonly name: string; readonly by: string } | null,
   ): Promise<ChannelRow> {
-    const [row] = await this.#db.query<RawChannel>(
-      {
-        name: "channel_model_choose",
-        text: `update channels c
-                  set chosen_model = $2, chosen_by = $3, chosen_at = case when $2::text is null then null else clock_timestamp() end,
-                      model_loss_told = false
-                where c.id = $1 returning ${COLUMNS_OF_C}`,
-      },
+    const [row] = await this.db.query<RawChannel>(
+      "channel_model_choose",
+      `update channels c
+          set chosen_model = $2, chosen_by = $3, chosen_at = case when $2::text is null then null else clock_timestamp() end,
+              model_loss_told = false
+        where c.id = $1 returning ${COLUMNS_OF_C}`,
       [channel, chosen?.name ?? null, chosen === null ? null : storableText(chosen.by)],
     );
     if (row === undefined) throw new Error(`channel ${channel} does not exist`);
@@ -42,12 +33,10 @@ export class ChannelModelStore {
 
   /** The name under which somebody has last spoken in a channel; undefined: they have not, lately. */
   async nameOf(channel: ChannelId, person: string): Promise<string | undefined> {
-    const [row] = await this.#db.query<{ name: string }>(
-      {
-        name: "channel_model_by",
-        text: `select e.author_name as name from channels c join entries e on e.channel_id = c.id and e.seq > c.last_seq - $3
-                where c.id = $1 and e.author_id = $2 and e.kind = 'user' order by e.seq desc limit 1`,
-      },
+    const [row] = await this.db.query<{ name: string }>(
+      "channel_model_by",
+      `select e.author_name as name from channels c join entries e on e.channel_id = c.id and e.seq > c.last_seq - $3
+        where c.id = $1 and e.author_id = $2 and e.kind = 'user' order by e.seq desc limit 1`,
       [channel, person, LOOKED_THROUGH],
     );
     return row?.name;
@@ -58,18 +47,14 @@ export class ChannelModelStore {
    * another time.
    */
   async lost(models: readonly string[]): Promise<LostModel[]> {
-    await this.#db.query(
-      {
-        name: "channel_models_back",
-        text: "update channels set model_loss_told = false where model_loss_told and chosen_model = any($1)",
-      },
+    await this.db.query(
+      "channel_models_back",
+      "update channels set model_loss_told = false where model_loss_told and chosen_model = any($1)",
       [models],
     );
-    const rows = await this.#db.query<RawChannel & { modelLosses: number }>(
-      {
-        name: "channel_models_lost",
-        text: `select ${COLUMNS_OF_C}, c.model_losses from channels c where c.chosen_model <> all($1) and not c.model_loss_told order by c.id`,
-      },
+    const rows = await this.db.query<RawChannel & { modelLosses: number }>(
+      "channel_models_lost",
+      `select ${COLUMNS_OF_C}, c.model_losses from channels c where c.chosen_model <> all($1) and not c.model_loss_told order by c.id`,
       [models],
     );
     return rows.map((row) => ({ channel: toChannel(row), before: row.modelLosses }));
@@ -77,11 +62,9 @@ export class ChannelModelStore {
 
   /** A channel was told that it lost its model, unless another was chosen meanwhile. */
   async lossTold(channel: ChannelId, model: string): Promise<void> {
-    await this.#db.query(
-      {
-        name: "channel_model_loss_told",
-        text: "update channels set model_loss_told = true, model_losses = model_losses + 1 where id = $1 and chosen_model = $2",
-      },
+    await this.db.query(
+      "channel_model_loss_told",
+      "update channels set model_loss_told = true, model_losses = model_losses + 1 where id = $1 and chosen_model = $2",
       [channel, model],
     );
   }

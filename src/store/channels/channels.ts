@@ -3,10 +3,9 @@ import { camelKey } from "../../config/camel-case.ts";
 import { type AgentId, type ChannelAddress, type ChannelId, type Seq, type TurnId } from "../../core/ids.ts";
 import { type ChannelKind, type ChannelPrivacy, OWN_PREFIXES, type Place } from "../../core/message.ts";
 import { FEATURE_WORK } from "../../features/declarations.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** A model that somebody has chosen for a channel. */
 export interface ChosenModel {
   /** As the configuration names it. */
   readonly name: string;
@@ -42,15 +41,6 @@ export interface RawChannel extends Omit<ChannelRow, "address" | "model">, Chann
   readonly chosenBy: string | null;
   readonly chosenAt: Date | null;
 }
-
-const TAKE = {
-  name: "channel_take",
-  text: "update channels set epoch = epoch + 1 where id = $1 returning epoch",
-};
-const TAKE_IN_PARTITION = {
-  name: "channel_take_in_partition",
-  text: "select take_channel($1, $2) as epoch",
-};
 
 const COLUMNS =
   "id, platform, name, kind, workspace, place, is_private, shares_memory, agent, chosen_model, chosen_by, chosen_at, last_seq, settled_to, covered_to, omitted_to, epoch";
@@ -134,13 +124,7 @@ const HAS_WORK = `(
   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
 /** Rows of `channels`. */
-export class ChannelStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ChannelStore extends Rows {
   /**
    * The channel's id; its row is made where it is new, and its agent, its names and what it shares follow what is said now. A
    * message that was read before a channel became private does not make it public again: `tellPrivacy` does.
@@ -149,17 +133,15 @@ export class ChannelStore {
     const { address, kind, workspace, place, agent, isPrivate, sharesMemory } = channel;
     const known = await this.find(address);
     if (known !== undefined && isSame(channel, known)) return known.id;
-    const [row] = await this.#db.query<{ id: ChannelId }>(
-      {
-        name: "channel_open",
-        text: `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
-               values ($1, $2, $3, $4, $5, $6, $7, coalesce($8, false))
-               on conflict (platform, name)
-               do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place),
-                             is_private = case when excluded.is_private then true
-                                                 else coalesce(channels.is_private, excluded.is_private) end,
-                             shares_memory = coalesce($8, channels.shares_memory) returning id`,
-      },
+    const [row] = await this.db.query<{ id: ChannelId }>(
+      "channel_open",
+      `insert into channels (platform, name, kind, workspace, place, agent, is_private, shares_memory)
+       values ($1, $2, $3, $4, $5, $6, $7, coalesce($8, false))
+       on conflict (platform, name)
+       do update set agent = excluded.agent, place = coalesce(excluded.place, channels.place),
+                     is_private = case when excluded.is_private then true
+                                         else coalesce(channels.is_private, excluded.is_private) end,
+                     shares_memory = coalesce($8, channels.shares_memory) returning id`,
       [
         address.platform,
         address.name,
@@ -180,16 +162,14 @@ export class ChannelStore {
    * only where nothing newer is known, and makes what was said before private, also where that is news.
    */
   async tellPrivacy(platform: string, told: readonly ChannelPrivacy[]): Promise<void> {
-    await this.#db.query(
-      {
-        name: "channels_privacy",
-        text: `update channels c set is_private = told.is_private, privacy_from = coalesce(told.at, c.privacy_from)
-                 from unnest($2::text[], $3::boolean[], $4::timestamptz[]) told (name, is_private, at)
-                where c.platform = $1 and c.name = told.name
-                  and case when told.at is null or (told.is_private and c.is_private is distinct from true)
-                           then c.is_private is distinct from told.is_private
-                           else c.privacy_from is null or told.at > c.privacy_from end`,
-      },
+    await this.db.query(
+      "channels_privacy",
+      `update channels c set is_private = told.is_private, privacy_from = coalesce(told.at, c.privacy_from)
+         from unnest($2::text[], $3::boolean[], $4::timestamptz[]) told (name, is_private, at)
+        where c.platform = $1 and c.name = told.name
+          and case when told.at is null or (told.is_private and c.is_private is distinct from true)
+                   then c.is_private is distinct from told.is_private
+                   else c.privacy_from is null or told.at > c.privacy_from end`,
       [
         platform,
         told.map(({ channel }) => channel.name),
@@ -203,18 +183,17 @@ export class ChannelStore {
   async withOtherAgents(
     agents: readonly AgentId[],
   ): Promise<{ readonly agent: string; readonly channels: number }[]> {
-    return this.#db.query<{ agent: string; channels: number }>(
-      {
-        name: "channels_of_others",
-        text: "select agent, count(*)::integer as channels from channels where agent <> all($1) group by agent order by agent",
-      },
+    return this.db.query<{ agent: string; channels: number }>(
+      "channels_of_others",
+      "select agent, count(*)::integer as channels from channels where agent <> all($1) group by agent order by agent",
       [agents],
     );
   }
 
   async find(address: ChannelAddress): Promise<ChannelRow | undefined> {
-    const [row] = await this.#db.query<RawChannel>(
-      { name: "channel_find", text: `select ${COLUMNS} from channels where platform = $1 and name = $2` },
+    const [row] = await this.db.query<RawChannel>(
+      "channel_find",
+      `select ${COLUMNS} from channels where platform = $1 and name = $2`,
       [address.platform, address.name],
     );
     return row && toChannel(row);
@@ -222,8 +201,9 @@ export class ChannelStore {
 
   /** The channels that were made last. */
   async newest(limit: number): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
-      { name: "channels_newest", text: `select ${COLUMNS} from channels order by id desc limit $1` },
+    const rows = await this.db.query<RawChannel>(
+      "channels_newest",
+      `select ${COLUMNS} from channels order by id desc limit $1`,
       [limit],
     );
     return rows.map(toChannel);
@@ -235,22 +215,21 @@ export class ChannelStore {
    * @throws StalePartitionError if another daemon has taken the partition since
    */
   async take(id: ChannelId, partitionEpoch: number | null = null): Promise<number> {
-    const [row] = await this.#db.query<{ epoch: number }>(
-      partitionEpoch === null ? TAKE : TAKE_IN_PARTITION,
-      partitionEpoch === null ? [id] : [id, partitionEpoch],
-    );
+    const take = "update channels set epoch = epoch + 1 where id = $1 returning epoch";
+    const takeInPartition = "select take_channel($1, $2) as epoch";
+    const [row] = await (partitionEpoch === null
+      ? this.db.query<{ epoch: number }>("channel_take", take, [id])
+      : this.db.query<{ epoch: number }>("channel_take_in_partition", takeInPartition, [id, partitionEpoch]));
     if (row === undefined) throw new Error(`channel ${id} does not exist`);
     return row.epoch;
   }
 
   /** The channels that have a message with this id: its own, and threads that it is background of. */
   async withMessage(platform: string, messageId: string): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
-      {
-        name: "channels_with_message",
-        text: `select ${COLUMNS_OF_C} from entries e join channels c on c.id = e.channel_id
-                where e.message_id = $2 and c.platform = $1 order by c.id`,
-      },
+    const rows = await this.db.query<RawChannel>(
+      "channels_with_message",
+      `select ${COLUMNS_OF_C} from entries e join channels c on c.id = e.channel_id
+        where e.message_id = $2 and c.platform = $1 order by c.id`,
       [platform, messageId],
     );
     return rows.map(toChannel);
@@ -258,12 +237,10 @@ export class ChannelStore {
 
   /** A message was taken back, wherever it stood. */
   async wasTakenBack(platform: string, messageId: string): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "message_taken_back",
-        text: `select from entries e join channels c on c.id = e.channel_id
-                where e.message_id = $2 and c.platform = $1 and e.deleted_at is not null limit 1`,
-      },
+    const rows = await this.db.query(
+      "message_taken_back",
+      `select from entries e join channels c on c.id = e.channel_id
+        where e.message_id = $2 and c.platform = $1 and e.deleted_at is not null limit 1`,
       [platform, messageId],
     );
     return rows.length > 0;
@@ -271,12 +248,10 @@ export class ChannelStore {
 
   /** Somebody has asked the agent something there. */
   async hasAddressed(address: ChannelAddress): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "channel_has_addressed",
-        text: `select from channels c where c.platform = $1 and c.name = $2
-                  and exists (select from entries e where e.channel_id = c.id and e.addressed)`,
-      },
+    const rows = await this.db.query(
+      "channel_has_addressed",
+      `select from channels c where c.platform = $1 and c.name = $2
+          and exists (select from entries e where e.channel_id = c.id and e.addressed)`,
       [address.platform, address.name],
     );
     return rows.length > 0;
@@ -284,14 +259,12 @@ export class ChannelStore {
 
   /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
-    const rows = await this.#db.query<{ messageId: string }>(
-      {
-        name: "channel_held",
-        text: `select e.message_id from channels c join entries e on e.channel_id = c.id
-                where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
-                  and not (e.message_id like any ($4))
-                order by e.seq desc limit $3`,
-      },
+    const rows = await this.db.query<{ messageId: string }>(
+      "channel_held",
+      `select e.message_id from channels c join entries e on e.channel_id = c.id
+        where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
+          and not (e.message_id like any ($4))
+        order by e.seq desc limit $3`,
       [address.platform, address.name, limit, OWN_IDS],
     );
     return rows.map((row) => row.messageId);
@@ -302,11 +275,9 @@ export class ChannelStore {
    * work of a feature, or something to compact (a job, an omission, a summary to be written again, `rawEntries` or more that nothing covers).
    */
   async withWork(platforms: readonly string[], rawEntries: number): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
-      {
-        name: "channels_with_work",
-        text: `select ${COLUMNS} from channels c where platform = any($1) and ${HAS_WORK} order by id`,
-      },
+    const rows = await this.db.query<RawChannel>(
+      "channels_with_work",
+      `select ${COLUMNS} from channels c where platform = any($1) and ${HAS_WORK} order by id`,
       [platforms, rawEntries],
     );
     return rows.map(toChannel);
@@ -318,14 +289,12 @@ export class ChannelStore {
     platforms: readonly string[],
     rawEntries: number,
   ): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
-      {
-        name: "channels_with_work_in",
-        text: `select ${COLUMNS} from channels c
-                 left join lateral (${OLDEST_DUE}) d on c.due_to > c.settled_to
-                where partition = any($3) and platform = any($1) and ${HAS_WORK}
-                order by d.appended_at nulls last, id`,
-      },
+    const rows = await this.db.query<RawChannel>(
+      "channels_with_work_in",
+      `select ${COLUMNS} from channels c
+         left join lateral (${OLDEST_DUE}) d on c.due_to > c.settled_to
+        where partition = any($3) and platform = any($1) and ${HAS_WORK}
+        order by d.appended_at nulls last, id`,
       [platforms, rawEntries, partitions],
     );
     return rows.map(toChannel);
@@ -333,17 +302,15 @@ export class ChannelStore {
 
   /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
   async unfinished(id: ChannelId): Promise<string | null> {
-    const [row] = await this.#db.query<{ told: string }>(
-      {
-        name: "channel_unfinished",
-        text: `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
-                        (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                        coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told
-                 from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-                      lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
-                where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or exists (
-                      select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
-      },
+    const [row] = await this.db.query<{ told: string }>(
+      "channel_unfinished",
+      `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
+                (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
+                coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told
+         from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
+              lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
+        where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or exists (
+              select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
       [id],
     );
     return row?.told ?? null;
@@ -351,11 +318,9 @@ export class ChannelStore {
 
   /** Moves the omission on; it never falls. */
   async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "channel_omit",
-        text: "update channels set omitted_to = greatest(omitted_to, $3) where id = $1 and epoch = $2 returning id",
-      },
+    const rows = await this.db.query(
+      "channel_omit",
+      "update channels set omitted_to = greatest(omitted_to, $3) where id = $1 and epoch = $2 returning id",
       [id, epoch, toSeq],
     );
     return rows.length === 1;
@@ -363,12 +328,10 @@ export class ChannelStore {
 
   /** Covers everything up to `toSeq` without a text, and settles what was due. @returns the turn that settled it */
   async reset(id: ChannelId, epoch: number, toSeq: Seq): Promise<ResetTurn | null> {
-    const [row] = await this.#db.query<ResetTurn>(
-      {
-        name: "channel_reset",
-        text: `select turn_id as id, coalesce(message_ids, '{}') as message_ids from reset_channel($1, $2, $3)
-                where turn_id is not null`,
-      },
+    const [row] = await this.db.query<ResetTurn>(
+      "channel_reset",
+      `select turn_id as id, coalesce(message_ids, '{}') as message_ids from reset_channel($1, $2, $3)
+        where turn_id is not null`,
       [id, epoch, toSeq],
     );
     return row ?? null;
@@ -387,7 +350,8 @@ function isSame({ agent, place, isPrivate, sharesMemory }: ChannelDescription, k
 /** Reads a channel's row inside a snapshot. */
 export async function readChannel(client: Queryable, id: ChannelId): Promise<ChannelRow> {
   const [row] = await client.query<RawChannel>(
-    { name: "channel_read", text: `select ${COLUMNS} from channels where id = $1` },
+    "channel_read",
+    `select ${COLUMNS} from channels where id = $1`,
     [id],
   );
   if (row === undefined) throw new Error(`channel ${id} does not exist`);

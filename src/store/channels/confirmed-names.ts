@@ -1,5 +1,5 @@
 import type { Server } from "../../core/message.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A name of the configuration, and the servers in which it holds. */
 export interface ConfirmedName {
@@ -11,19 +11,11 @@ export interface ConfirmedName {
 }
 
 /** In which servers the names of the configuration hold: settled when Weir first starts with a name. */
-export class NameStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class NameStore extends Rows {
   async read(platform: string): Promise<ConfirmedName[]> {
-    return this.#db.query<ConfirmedName>(
-      {
-        name: "names_read",
-        text: "select kind, name, servers, confirmed_at from confirmed_names where platform = $1 order by kind, name",
-      },
+    return this.db.query<ConfirmedName>(
+      "names_read",
+      "select kind, name, servers, confirmed_at from confirmed_names where platform = $1 order by kind, name",
       [platform],
     );
   }
@@ -35,11 +27,9 @@ export class NameStore {
     name: string,
     servers: readonly Server[],
   ): Promise<void> {
-    await this.#db.query(
-      {
-        name: "name_confirm",
-        text: "insert into confirmed_names (platform, kind, name, servers) values ($1, $2, $3, $4) on conflict do nothing",
-      },
+    await this.db.query(
+      "name_confirm",
+      "insert into confirmed_names (platform, kind, name, servers) values ($1, $2, $3, $4) on conflict do nothing",
       [platform, kind, name, JSON.stringify(servers.map(({ id, name: called }) => ({ id, name: called })))],
     );
   }

@@ -1,4 +1,4 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A daemon of a cluster, as it has last told of itself. */
 export interface Member {
@@ -34,9 +34,7 @@ export interface PartitionState {
 }
 
 /** The report of a daemon about itself. */
-export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & {
-  readonly vitals: object;
-};
+export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & { readonly vitals: object };
 
 /** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
 export const GONE_MS = 10_000;
@@ -50,25 +48,17 @@ export function isPresent({ silentMs }: Pick<Member, "silentMs">): boolean {
 const KEPT_S = 3600;
 
 /** Rows of `members`: the daemons of a cluster, for people. Decided by them are only who is to be drained, and whether old texts wait. */
-export class MemberStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MemberStore extends Rows {
   /** Tells that a daemon is there. @returns whether it is to hand on its partitions */
   async tell({ id, name, version, host, pid, startedAt, held, keyId, vitals }: Presence): Promise<boolean> {
-    const [row] = await this.#db.query<{ isDrained: boolean }>(
-      {
-        name: "member_tell",
-        text: `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
-               insert into members (id, name, version, host, pid, started_at, held, vitals, key_id)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-               on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals,
-                 key_id = excluded.key_id
-               returning is_drained`,
-      },
+    const [row] = await this.db.query<{ isDrained: boolean }>(
+      "member_tell",
+      `with aged as (delete from members where seen_at < clock_timestamp() - ${KEPT_S} * interval '1 s' and id <> $1)
+       insert into members (id, name, version, host, pid, started_at, held, vitals, key_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       on conflict (id) do update set seen_at = clock_timestamp(), held = excluded.held, vitals = excluded.vitals,
+         key_id = excluded.key_id
+       returning is_drained`,
       [id, name, version, host, pid, startedAt, held, JSON.stringify(vitals), keyId],
     );
     return row?.isDrained === true;
@@ -76,40 +66,36 @@ export class MemberStore {
 
   /** A daemon has ended in order. */
   async remove(id: string): Promise<void> {
-    await this.#db.query({ name: "member_remove", text: "delete from members where id = $1" }, [id]);
+    await this.db.query("member_remove", "delete from members where id = $1", [id]);
   }
 
   /** Also those that are gone for a while; by name, the youngest of a name first. */
   async all(): Promise<Member[]> {
-    return this.#db.query<Member>({
-      name: "members_all",
-      text: `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
-                    greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
-               from members order by name, started_at desc`,
-    });
+    return this.db.query<Member>(
+      "members_all",
+      `select id, name, version, host, pid, started_at, is_drained, held, key_id, vitals,
+              greatest(0, extract(epoch from clock_timestamp() - seen_at) * 1000)::float8 as silent_ms
+         from members order by name, started_at desc`,
+    );
   }
 
   /** Present members with another signing key or none: they cannot compare fingerprints made with this key. */
   async strangersTo(keyId: string): Promise<Pick<Member, "name" | "host">[]> {
-    return this.#db.query<{ name: string; host: string }>(
-      {
-        name: "members_strange",
-        text: `select name, host from members
-                where seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' and key_id is distinct from $1
-                order by name, host`,
-      },
+    return this.db.query<{ name: string; host: string }>(
+      "members_strange",
+      `select name, host from members
+        where seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' and key_id is distinct from $1
+        order by name, host`,
       [keyId],
     );
   }
 
   /** Asks the daemons of a name that are there to hand on their partitions, or takes that back. @returns how many are asked */
   async setDrained(name: string, isDrained: boolean): Promise<number> {
-    const rows = await this.#db.query(
-      {
-        name: "members_drain",
-        text: `update members set is_drained = $2
-                where name = $1 and seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' returning id`,
-      },
+    const rows = await this.db.query(
+      "members_drain",
+      `update members set is_drained = $2
+        where name = $1 and seen_at > clock_timestamp() - ${GONE_MS} * interval '1 ms' returning id`,
       [name, isDrained],
     );
     return rows.length;
@@ -117,20 +103,20 @@ export class MemberStore {
 
   /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
-    const rows = await this.#db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>({
-      name: "members_partitions",
-      text: `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
-                    coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
-               from partitions p left join (
-                      select c.partition, count(*) as channels, count(d.appended_at) as due,
-                             extract(epoch from clock_timestamp() - min(d.appended_at)) * 1000 as longest_ms
-                        from channels c left join lateral (
-                               select e.appended_at from entries e
-                                where c.due_to > c.settled_to and e.channel_id = c.id and e.addressed and e.seq > c.settled_to
-                                order by e.seq limit 1) d on true
-                       group by c.partition) c on c.partition = p.id
-              order by p.id`,
-    });
+    const rows = await this.db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>(
+      "members_partitions",
+      `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
+              coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
+         from partitions p left join (
+                select c.partition, count(*) as channels, count(d.appended_at) as due,
+                       extract(epoch from clock_timestamp() - min(d.appended_at)) * 1000 as longest_ms
+                  from channels c left join lateral (
+                         select e.appended_at from entries e
+                          where c.due_to > c.settled_to and e.channel_id = c.id and e.addressed and e.seq > c.settled_to
+                          order by e.seq limit 1) d on true
+                 group by c.partition) c on c.partition = p.id
+        order by p.id`,
+    );
     return rows.map(({ due, longestMs, ...row }) => ({ ...row, due: { channels: due, longestMs } }));
   }
 }

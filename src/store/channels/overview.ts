@@ -1,9 +1,9 @@
-import type { Database, PoolUse } from "../database/database.ts";
+import type { PoolUse } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Seq } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
 import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
 
-/** A channel beside others. */
 export interface ChannelOverview {
   readonly channel: ChannelRow;
   /** Time of the last message of a person; null: there is no message. */
@@ -15,7 +15,6 @@ export interface ChannelOverview {
   readonly lastRequest: { readonly model: string; readonly tokens: number; readonly at: Date } | null;
 }
 
-/** What was said in a channel. */
 export interface MessageSpan {
   readonly count: number;
   readonly since: Date;
@@ -60,16 +59,10 @@ type RawOverview = RawChannel &
   };
 
 /** All channels at a glance, for an operator. It writes nothing. */
-export class OverviewStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class OverviewStore extends Rows {
   /** @returns words for the daemons that are connected; null: there are none */
   async daemons(): Promise<string | null> {
-    return findDaemons(this.#db);
+    return findDaemons(this.db);
   }
 
   /** The one that was made last first; default: all. @param page.before only those that were made before this one */
@@ -77,28 +70,26 @@ export class OverviewStore {
     page: { readonly limit?: number; readonly before?: number | undefined } = {},
   ): Promise<ChannelOverview[]> {
     const { limit = null, before = Number.MAX_SAFE_INTEGER } = page;
-    const rows = await this.#db.query<RawOverview>(
-      {
-        // One look into an index a channel and column: a long log costs no more than a short one.
-        name: "channels_overview",
-        text: `select ${COLUMNS_OF_C}, heard.appended_at as heard_at, due.count as due, due.since as due_since,
-                      last.model, last.tokens, last.at as asked_at
-                 from (select * from channels where id < $2 order by id desc limit $3) c
-                 left join lateral (
-                   select e.appended_at from entries e
-                    where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($1))
-                    order by e.seq desc limit 1) heard on true
-                 left join lateral (
-                   select count(*) as count, min(e.appended_at) as since from entries e
-                    where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) due on true
-                 left join lateral (
-                   select m.model, coalesce(m.prompt_tokens, m.estimated_tokens) as tokens, m.at
-                     from (select * from model_calls where channel_id = c.id order by id desc limit 100) m
-                    where m.purpose = 'turn' and m.outcome = 'answered'
-                      and not exists (select from turns t where t.id = m.turn_id and t.agent is not null)
-                    order by m.id desc limit 1) last on true
-                order by c.id desc`,
-      },
+    const rows = await this.db.query<RawOverview>(
+      // One look into an index a channel and column: a long log costs no more than a short one.
+      "channels_overview",
+      `select ${COLUMNS_OF_C}, heard.appended_at as heard_at, due.count as due, due.since as due_since,
+              last.model, last.tokens, last.at as asked_at
+         from (select * from channels where id < $2 order by id desc limit $3) c
+         left join lateral (
+           select e.appended_at from entries e
+            where e.channel_id = c.id and e.kind = 'user' and not (e.message_id like any ($1))
+            order by e.seq desc limit 1) heard on true
+         left join lateral (
+           select count(*) as count, min(e.appended_at) as since from entries e
+            where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) due on true
+         left join lateral (
+           select m.model, coalesce(m.prompt_tokens, m.estimated_tokens) as tokens, m.at
+             from (select * from model_calls where channel_id = c.id order by id desc limit 100) m
+            where m.purpose = 'turn' and m.outcome = 'answered'
+              and not exists (select from turns t where t.id = m.turn_id and t.agent is not null)
+            order by m.id desc limit 1) last on true
+        order by c.id desc`,
       [OWN_IDS, before, limit],
     );
     return rows.map(({ heardAt, due, dueSince, model, tokens, askedAt: at, ...row }) => ({
@@ -112,12 +103,10 @@ export class OverviewStore {
 
   /** How many messages of people the log has of each of these channels, deleted ones included. */
   async messages(channels: readonly ChannelRow[]): Promise<ReadonlyMap<ChannelRow["id"], number>> {
-    const rows = await this.#db.query<{ channel: ChannelRow["id"]; count: number }>(
-      {
-        name: "channels_messages",
-        text: `select channel_id as channel, count(*) as count from entries
-                where channel_id = any ($1) and kind = 'user' and not (message_id like any ($2)) group by channel_id`,
-      },
+    const rows = await this.db.query<{ channel: ChannelRow["id"]; count: number }>(
+      "channels_messages",
+      `select channel_id as channel, count(*) as count from entries
+        where channel_id = any ($1) and kind = 'user' and not (message_id like any ($2)) group by channel_id`,
       [channels.map(({ id }) => id), OWN_IDS],
     );
     return new Map(rows.map(({ channel, count }) => [channel, count]));
@@ -125,13 +114,11 @@ export class OverviewStore {
 
   /** How much was said in a channel, by people and agents, that nobody took back; null: nothing was. */
   async said(channel: ChannelRow["id"]): Promise<MessageSpan | null> {
-    const [row] = await this.#db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
-      {
-        name: "channel_said",
-        text: `select count(*) as count, min(at) as since, max(seq) as last from entries
-                where channel_id = $1 and deleted_at is null
-                  and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2))))`,
-      },
+    const [row] = await this.db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
+      "channel_said",
+      `select count(*) as count, min(at) as since, max(seq) as last from entries
+        where channel_id = $1 and deleted_at is null
+          and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2))))`,
       [channel, OWN_IDS],
     );
     if (row === undefined || row.since === null || row.last === null) return null;
@@ -140,48 +127,43 @@ export class OverviewStore {
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
   async due(): Promise<DueChannels[]> {
-    return this.#db.lookUps().query<DueChannels>({
-      name: "channels_due",
-      text: `select c.platform, count(*) as channels,
-                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
-               from channels c cross join lateral (
-                      select appended_at from entries
-                       where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
-              where c.settled_to < c.last_seq group by c.platform`,
-    });
+    return this.db.lookUps().query<DueChannels>(
+      "channels_due",
+      `select c.platform, count(*) as channels,
+              (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
+         from channels c cross join lateral (
+                select appended_at from entries
+                 where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
+        where c.settled_to < c.last_seq group by c.platform`,
+    );
   }
 
   /** By platform, the parts of finished answers on their way, and since when the oldest is finished; drafts are none. */
   async undelivered(): Promise<UndeliveredParts[]> {
-    return this.#db.lookUps().query<UndeliveredParts>({
-      name: "parts_undelivered",
-      text: `select c.platform, count(*) as parts,
-                    (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
-               from deliveries d join channels c on c.id = d.channel_id
-                    join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
-              where d.state = 'pending' group by c.platform`,
-    });
+    return this.db.lookUps().query<UndeliveredParts>(
+      "parts_undelivered",
+      `select c.platform, count(*) as parts,
+              (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
+         from deliveries d join channels c on c.id = d.channel_id
+              join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+        where d.state = 'pending' group by c.platform`,
+    );
   }
 
   /** How this process uses its pool of connections. */
   connections(): PoolUse {
-    return this.#db.use;
+    return this.db.use;
   }
 
   async waiting(): Promise<Waiting> {
-    const [row] = await this.#db.query<{
-      deliveries: number;
-      running: number;
-      ahead: number;
-      redo: number;
-    }>({
-      name: "overview_waiting",
-      text: `select
-        (select count(*) from deliveries where state = 'pending') as deliveries,
-        (select count(*) from jobs where state in ('running', 'staged')) as running,
-        (select count(*) from jobs where state = 'ahead') as ahead,
-        (select count(*) from summaries where live and needs_redo) as redo`,
-    });
+    const [row] = await this.db.query<{ deliveries: number; running: number; ahead: number; redo: number }>(
+      "overview_waiting",
+      `select
+  (select count(*) from deliveries where state = 'pending') as deliveries,
+  (select count(*) from jobs where state in ('running', 'staged')) as running,
+  (select count(*) from jobs where state = 'ahead') as ahead,
+  (select count(*) from summaries where live and needs_redo) as redo`,
+    );
     if (row === undefined) throw new Error("overview_waiting returned no row");
     return {
       deliveries: row.deliveries,

@@ -1,9 +1,8 @@
 import { OperatorError } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { type ChannelRow, COLUMNS_OF_C, OLDEST_DUE, type RawChannel, toChannel } from "./channels.ts";
 
-/** A partition with the epoch with which a daemon has taken it. */
 export interface TakenPartition {
   readonly id: number;
   readonly epoch: number;
@@ -34,22 +33,14 @@ export interface KnownChannel {
 export const TAKE_LIMIT_MS = 3000;
 
 /** Rows of `partitions`: which daemon took each share of the channels last. */
-export class PartitionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class PartitionStore extends Rows {
   /** Raises the epochs of partitions in one statement: earlier owners can take no channel of them. */
   async take(ids: readonly number[], daemon: string): Promise<TakenPartition[]> {
-    return this.#db.query<TakenPartition>(
-      {
-        name: "partitions_take",
-        text: "select id, epoch from take_partitions($1, $2)",
-        limitMs: TAKE_LIMIT_MS,
-      },
+    return this.db.query<TakenPartition>(
+      "partitions_take",
+      "select id, epoch from take_partitions($1, $2)",
       [ids, daemon],
+      TAKE_LIMIT_MS,
     );
   }
 
@@ -58,10 +49,10 @@ export class PartitionStore {
    * @throws OperatorError if the database has another number of partitions
    */
   async assertCount(count: number): Promise<void> {
-    const [row] = await this.#db.query<{ count: number }>({
-      name: "partitions_count",
-      text: "select count(*) as count from partitions",
-    });
+    const [row] = await this.db.query<{ count: number }>(
+      "partitions_count",
+      "select count(*) as count from partitions",
+    );
     const found = row?.count ?? 0;
     if (found === count) return;
     throw new OperatorError(
@@ -72,8 +63,9 @@ export class PartitionStore {
 
   /** Where a channel is; undefined: there is no such channel. */
   async ofChannel(id: ChannelId): Promise<ChannelPlace | undefined> {
-    const [row] = await this.#db.query<ChannelPlace>(
-      { name: "partition_of_channel", text: "select partition, platform from channels where id = $1" },
+    const [row] = await this.db.query<ChannelPlace>(
+      "partition_of_channel",
+      "select partition, platform from channels where id = $1",
       [id],
     );
     return row;
@@ -81,14 +73,12 @@ export class PartitionStore {
 
   /** What runs in a channel, and how many messages wait for an answer there, whichever daemon is its home. */
   async status(id: ChannelId): Promise<{ readonly turnRunningForMs: number | null; readonly due: number }> {
-    const [row] = await this.#db.query<{ turnRunningForMs: number | null; due: number }>(
-      {
-        name: "partition_channel_status",
-        text: `select (select extract(epoch from clock_timestamp() - t.started_at)::float8 * 1000 from turns t
-                        where t.channel_id = c.id and t.state = 'running') as turn_running_for_ms,
-                      (select count(*) from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) as due
-                 from channels c where c.id = $1`,
-      },
+    const [row] = await this.db.query<{ turnRunningForMs: number | null; due: number }>(
+      "partition_channel_status",
+      `select (select extract(epoch from clock_timestamp() - t.started_at)::float8 * 1000 from turns t
+                where t.channel_id = c.id and t.state = 'running') as turn_running_for_ms,
+              (select count(*) from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) as due
+         from channels c where c.id = $1`,
       [id],
     );
     return row ?? { turnRunningForMs: null, due: 0 };
@@ -103,14 +93,12 @@ export class PartitionStore {
     platforms: readonly string[],
     forMs: number,
   ): Promise<DueChannel[]> {
-    const rows = await this.#db.query<Omit<DueChannel, "address"> & ChannelAddress>(
-      {
-        name: "partitions_due",
-        text: `select c.id, c.platform, c.name, c.due_to as seq from channels c cross join lateral (${OLDEST_DUE}) d
-                where c.partition = any($1) and c.platform = any($2) and c.due_to > c.settled_to
-                  and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
-                order by d.appended_at, c.id`,
-      },
+    const rows = await this.db.query<Omit<DueChannel, "address"> & ChannelAddress>(
+      "partitions_due",
+      `select c.id, c.platform, c.name, c.due_to as seq from channels c cross join lateral (${OLDEST_DUE}) d
+        where c.partition = any($1) and c.platform = any($2) and c.due_to > c.settled_to
+          and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
+        order by d.appended_at, c.id`,
       [partitions, platforms, forMs],
     );
     return rows.map(({ id, platform, name, seq }) => ({ id, address: { platform, name }, seq }));
@@ -121,15 +109,13 @@ export class PartitionStore {
    * deleted without notice to the running turn.
    */
   async changed(known: readonly KnownChannel[]): Promise<ChannelRow[]> {
-    const rows = await this.#db.query<RawChannel>(
-      {
-        name: "partitions_changed",
-        text: `select ${COLUMNS_OF_C}
-                 from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) k(id, agent, model, changes)
-                 join channels c on c.id = k.id
-                where c.agent <> k.agent or c.chosen_model is distinct from k.model
-                   or case when k.changes is null then false else k.changes <> notes_taken_back(c.id) end`,
-      },
+    const rows = await this.db.query<RawChannel>(
+      "partitions_changed",
+      `select ${COLUMNS_OF_C}
+         from unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) k(id, agent, model, changes)
+         join channels c on c.id = k.id
+        where c.agent <> k.agent or c.chosen_model is distinct from k.model
+           or case when k.changes is null then false else k.changes <> notes_taken_back(c.id) end`,
       [
         known.map(({ channel: { id } }) => id),
         known.map(({ channel: { agent } }) => agent),

@@ -1,5 +1,5 @@
 import type { ChannelAddress, ChannelId, JobId } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
 
@@ -91,13 +91,7 @@ interface RawRequest extends ChannelAddress {
 }
 
 /** Rows of `requests`: added → taken → answered; or withdrawn before it was taken. */
-export class RequestStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RequestStore extends Rows {
   /**
    * Adds a request and notifies the listening daemons.
    * @returns the request's id
@@ -116,11 +110,9 @@ export class RequestStore {
     work: WaitingRequest["work"],
     of: AskedDaemon = { name: null, host: null },
   ): Promise<number> {
-    const [row] = await this.#db.query<{ id: number }>(
-      {
-        name: "request_add",
-        text: "insert into requests (channel_id, kind, job_id, person, focus, for_daemon, for_host) values ($1, $2, $3, $4, $5, $6, $7) returning id",
-      },
+    const [row] = await this.db.query<{ id: number }>(
+      "request_add",
+      "insert into requests (channel_id, kind, job_id, person, focus, for_daemon, for_host) values ($1, $2, $3, $4, $5, $6, $7) returning id",
       [
         channel,
         work.kind === "forced reload" ? "reload" : work.kind,
@@ -137,11 +129,9 @@ export class RequestStore {
 
   /** Takes a request back that nobody has taken. @returns false: somebody has */
   async withdraw(id: number): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "request_withdraw",
-        text: "delete from requests where id = $1 and taken_at is null returning id",
-      },
+    const rows = await this.db.query(
+      "request_withdraw",
+      "delete from requests where id = $1 and taken_at is null returning id",
       [id],
     );
     return rows.length === 1;
@@ -149,21 +139,18 @@ export class RequestStore {
 
   /** Removes an answered request, so that a read-only command leaves no row. */
   async remove(id: number): Promise<void> {
-    await this.#db.query(
-      { name: "request_remove", text: "delete from requests where id = $1 and ended_at is not null" },
-      [id],
-    );
+    await this.db.query("request_remove", "delete from requests where id = $1 and ended_at is not null", [
+      id,
+    ]);
   }
 
   /** @throws Error if there is no such request any more */
   async state(id: number): Promise<RequestState> {
-    const [row] = await this.#db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
-      {
-        name: "request_state",
-        text: `select r.taken_at is not null as taken, r.ended_at is not null as ended,
-                      case when s.text is null then r.answer else r.answer || jsonb_build_object('text', s.text) end as answer
-                 from requests r left join summaries s on s.job_id = (r.answer->>'job')::bigint where r.id = $1`,
-      },
+    const [row] = await this.db.query<{ taken: boolean; ended: boolean; answer: unknown }>(
+      "request_state",
+      `select r.taken_at is not null as taken, r.ended_at is not null as ended,
+              case when s.text is null then r.answer else r.answer || jsonb_build_object('text', s.text) end as answer
+         from requests r left join summaries s on s.job_id = (r.answer->>'job')::bigint where r.id = $1`,
       [id],
     );
     if (row === undefined) throw new Error(`request ${id} does not exist`);
@@ -172,15 +159,13 @@ export class RequestStore {
 
   /** Requests that no daemon has taken, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
-    const rows = await this.#db.query<RawRequest>(
-      {
-        name: "requests_waiting",
-        text: `select r.id, r.channel_id as channel, c.platform, c.name, r.kind, r.job_id as job, r.person, r.focus, r.for_daemon, r.for_host,
-                    (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
-               from requests r left join channels c on c.id = r.channel_id
-              where r.taken_at is null and r.kind = any($1)
-                and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
-      },
+    const rows = await this.db.query<RawRequest>(
+      "requests_waiting",
+      `select r.id, r.channel_id as channel, c.platform, c.name, r.kind, r.job_id as job, r.person, r.focus, r.for_daemon, r.for_host,
+            (extract(epoch from clock_timestamp() - r.created_at) * 1000)::float8 as age_ms
+       from requests r left join channels c on c.id = r.channel_id
+      where r.taken_at is null and r.kind = any($1)
+        and r.created_at > now() - ${FORGOTTEN_AFTER_S} * interval '1 s' order by r.id`,
       [KNOWN_KINDS],
     );
     return rows.map(({ id, channel, platform, name, ageMs, forDaemon, forHost, ...row }) => {
@@ -198,12 +183,10 @@ export class RequestStore {
 
   /** @returns false: another daemon has it, or it was withdrawn */
   async take(id: number): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "request_take",
-        text: `update requests set taken_at = clock_timestamp(), focus = null
-                where id = $1 and taken_at is null and kind = any($2) returning id`,
-      },
+    const rows = await this.db.query(
+      "request_take",
+      `update requests set taken_at = clock_timestamp(), focus = null
+        where id = $1 and taken_at is null and kind = any($2) returning id`,
       [id, KNOWN_KINDS],
     );
     return rows.length === 1;
@@ -211,28 +194,26 @@ export class RequestStore {
 
   /** @param answer holds nothing that was said: a deletion does not reach it */
   async answer(id: number, answer: object): Promise<void> {
-    await this.#db.query(
-      {
-        name: "request_answer",
-        text: "update requests set ended_at = clock_timestamp(), answer = $2 where id = $1 and ended_at is null",
-      },
+    await this.db.query(
+      "request_answer",
+      "update requests set ended_at = clock_timestamp(), answer = $2 where id = $1 and ended_at is null",
       [id, JSON.stringify(answer)],
     );
   }
 
   /** Removes expired requests and old answers. */
   async clean(): Promise<void> {
-    await this.#db.query({
-      name: "requests_clean",
-      text: `delete from requests
-              where (taken_at is null and created_at < now() - ${FORGOTTEN_AFTER_S} * interval '1 s')
-                 or created_at < now() - ${KEPT_FOR_S} * interval '1 s'`,
-    });
+    await this.db.query(
+      "requests_clean",
+      `delete from requests
+        where (taken_at is null and created_at < now() - ${FORGOTTEN_AFTER_S} * interval '1 s')
+           or created_at < now() - ${KEPT_FOR_S} * interval '1 s'`,
+    );
   }
 
   /** Hears of new requests, on a connection of its own. `onEnd`: that connection is gone, listen again. */
   async listen(onRequest: () => void, onEnd: () => void): Promise<AsyncDisposable> {
-    return this.#db.listen(TOPIC, onRequest, onEnd);
+    return this.db.listen(TOPIC, onRequest, onEnd);
   }
 }
 
@@ -247,12 +228,8 @@ function toDaemonWork({ kind, focus }: Pick<RawRequest, "kind" | "focus">): Daem
 }
 
 /** The constraints of the table say which kind has what. */
-function toWork({
-  kind,
-  job,
-  person,
-  focus,
-}: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+function toWork(row: Pick<RawRequest, "kind" | "job" | "person" | "focus">): RequestedWork {
+  const { kind, job, person, focus } = row;
   if (kind === "redo" && job !== null) return { kind, job };
   if (kind === "forget" && person !== null) return { kind, person };
   if (kind === "stop" || kind === "reset") return { kind };
@@ -262,14 +239,7 @@ function toWork({
 /** Days that a command is remembered: a message that was missed for more than a week is not looked at as one any more. */
 const KEPT_DAYS = 8;
 
-/** Rows of `run_commands`. */
-export class RunCommandStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RunCommandStore extends Rows {
   /** A token for {@link claim}. */
   newClaim(): string {
     return randomUUID();
@@ -280,13 +250,11 @@ export class RunCommandStore {
    * @returns false: another process has run it
    */
   async claim(platform: string, messageId: string, claim: string): Promise<boolean> {
-    const [row] = await this.#db.query<{ claim: string }>(
-      {
-        name: "command_claim",
-        text: `with aged as (delete from run_commands where run_at < now() - make_interval(days => $4))
-               insert into run_commands (platform, message_id, claim) values ($1, $2, $3)
-               on conflict (platform, message_id) do update set claim = run_commands.claim returning claim`,
-      },
+    const [row] = await this.db.query<{ claim: string }>(
+      "command_claim",
+      `with aged as (delete from run_commands where run_at < now() - make_interval(days => $4))
+       insert into run_commands (platform, message_id, claim) values ($1, $2, $3)
+       on conflict (platform, message_id) do update set claim = run_commands.claim returning claim`,
       [platform, storableText(messageId), claim, KEPT_DAYS],
     );
     return row?.claim === claim;

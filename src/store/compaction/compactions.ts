@@ -1,6 +1,6 @@
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import { type ChannelId, type JobId, type Seq } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** A job of a channel, as it was or is, and the summary that it made. */
 export interface CompactionRecord {
@@ -13,9 +13,7 @@ export interface CompactionRecord {
   readonly toSeq: Seq;
   /** Messages, calls and results in its range; notices are not counted. */
   readonly messages: number;
-  /** Level of the summary that it makes. */
   readonly level: number;
-  /** Estimated tokens of what it covers. */
   readonly sourceTokens: number;
   /** Null: none was committed. */
   readonly summary: {
@@ -79,37 +77,30 @@ const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.t
   from jobs j left join summaries s on s.job_id = j.id`;
 
 /** What compactions did, for people. It writes nothing. */
-export class CompactionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CompactionStore extends Rows {
   /** The newest jobs of a channel, oldest first. */
   async list(channel: ChannelId, limit: number): Promise<CompactionRecord[]> {
-    const rows = await this.#db.query<JobRecord>(
-      { name: "compactions_list", text: `${SELECT} where j.channel_id = $1 order by j.id desc limit $2` },
+    const rows = await this.db.query<JobRecord>(
+      "compactions_list",
+      `${SELECT} where j.channel_id = $1 order by j.id desc limit $2`,
       [channel, limit],
     );
     return rows.map(toRecord).toReversed();
   }
 
   async totals(channel: ChannelId): Promise<CompactionTotals> {
-    const rows = await this.#db.query<RawTotals>(
-      {
-        name: "compaction_totals",
-        text: `select j.tier, count(s.id) as jobs,
-                      coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf' and s.id is not null), 0)::bigint as source,
-                      coalesce(sum(s.tokens) filter (where j.kind = 'leaf'), 0)::bigint as told,
-                      coalesce(sum(j.source_tokens - s.tokens), 0)::bigint as saved,
-                      count(s.id) filter (where j.is_ahead) as landed,
-                      count(*) filter (where j.state = 'ahead') as waiting,
-                      count(*) filter (where j.state = 'failed') as failed,
-                      count(*) filter (where j.state in ('stale', 'void')) as stale
-                 from jobs j left join summaries s on s.job_id = j.id and j.state = 'committed'
-                where j.channel_id = $1 group by j.tier`,
-      },
+    const rows = await this.db.query<RawTotals>(
+      "compaction_totals",
+      `select j.tier, count(s.id) as jobs,
+              coalesce(sum(j.source_tokens) filter (where j.kind = 'leaf' and s.id is not null), 0)::bigint as source,
+              coalesce(sum(s.tokens) filter (where j.kind = 'leaf'), 0)::bigint as told,
+              coalesce(sum(j.source_tokens - s.tokens), 0)::bigint as saved,
+              count(s.id) filter (where j.is_ahead) as landed,
+              count(*) filter (where j.state = 'ahead') as waiting,
+              count(*) filter (where j.state = 'failed') as failed,
+              count(*) filter (where j.state in ('stale', 'void')) as stale
+         from jobs j left join summaries s on s.job_id = j.id and j.state = 'committed'
+        where j.channel_id = $1 group by j.tier`,
       [channel],
     );
     const committed: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
@@ -133,11 +124,9 @@ export class CompactionStore {
 
   /** @param channel undefined: of whatever channel */
   async find(job: JobId, channel?: ChannelId): Promise<CompactionRecord | undefined> {
-    const [row] = await this.#db.query<JobRecord>(
-      {
-        name: "compaction_find",
-        text: `${SELECT} where j.id = $1 and ($2::bigint is null or j.channel_id = $2)`,
-      },
+    const [row] = await this.db.query<JobRecord>(
+      "compaction_find",
+      `${SELECT} where j.id = $1 and ($2::bigint is null or j.channel_id = $2)`,
       [job, channel ?? null],
     );
     return row && toRecord(row);
@@ -148,12 +137,10 @@ export class CompactionStore {
     channel: ChannelId,
     { fromSeq, toSeq }: Pick<CompactionRecord, "fromSeq" | "toSeq">,
   ): Promise<JobId | null> {
-    const [row] = await this.#db.query<{ id: JobId | null }>(
-      {
-        name: "compaction_covering",
-        text: `select s.job_id as id from summaries s
-                where s.channel_id = $1 and s.live and s.from_seq <= $2 and s.to_seq >= $3`,
-      },
+    const [row] = await this.db.query<{ id: JobId | null }>(
+      "compaction_covering",
+      `select s.job_id as id from summaries s
+        where s.channel_id = $1 and s.live and s.from_seq <= $2 and s.to_seq >= $3`,
       [channel, fromSeq, toSeq],
     );
     return row?.id ?? null;
@@ -161,11 +148,9 @@ export class CompactionStore {
 
   /** The job that is under way. */
   async liveJob(channel: ChannelId): Promise<CompactionRecord | null> {
-    const [row] = await this.#db.query<JobRecord>(
-      {
-        name: "compaction_live",
-        text: `${SELECT} where j.channel_id = $1 and j.state in ('running', 'staged')`,
-      },
+    const [row] = await this.db.query<JobRecord>(
+      "compaction_live",
+      `${SELECT} where j.channel_id = $1 and j.state in ('running', 'staged')`,
       [channel],
     );
     return row === undefined ? null : toRecord(row);

@@ -37,10 +37,8 @@ export class JobStore {
   async begin(owner: Owner, plan: JobPlan): Promise<Job> {
     const { kind, tier, fromSeq, toSeq, level, sourceTokens, isAhead = false } = plan;
     const [row] = await this.#db.query<Job>(
-      {
-        name: "job_begin",
-        text: `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, p_is_ahead => $9)`,
-      },
+      "job_begin",
+      `select ${COLUMNS} from begin_job($1, $2, $3, $4, $5, $6, $7, $8, p_is_ahead => $9)`,
       [owner.channel, owner.epoch, kind, tier, fromSeq, toSeq, level, Math.ceil(sourceTokens), isAhead],
     );
     if (row === undefined) throw new Error("begin_job returned no row");
@@ -49,10 +47,10 @@ export class JobStore {
 
   /** The channel's live job, for whoever owns the channel now; a running one counts as begun again. */
   async take(owner: Owner): Promise<Job | null> {
-    const [row] = await this.#db.query<Job>(
-      { name: "job_take", text: `select ${COLUMNS} from take_job($1, $2)` },
-      [owner.channel, owner.epoch],
-    );
+    const [row] = await this.#db.query<Job>("job_take", `select ${COLUMNS} from take_job($1, $2)`, [
+      owner.channel,
+      owner.epoch,
+    ]);
     return row ?? null;
   }
 
@@ -60,12 +58,10 @@ export class JobStore {
   async again(job: Job, range: { readonly toSeq: Seq; readonly sourceTokens: number }): Promise<Job | null> {
     const isSame = range.toSeq === job.toSeq;
     const [row] = await this.#db.query<Job>(
-      {
-        name: "job_again",
-        text: `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
-                      result = case when $5 then result end
-                where id = $1 and attempt = $2 and state = 'running' returning ${COLUMNS}`,
-      },
+      "job_again",
+      `update jobs set attempt = attempt + 1, to_seq = $3, source_tokens = $4,
+              result = case when $5 then result end
+        where id = $1 and attempt = $2 and state = 'running' returning ${COLUMNS}`,
       [job.id, job.attempt, range.toSeq, Math.ceil(range.sourceTokens), isSame],
     );
     return row ?? null;
@@ -74,10 +70,8 @@ export class JobStore {
   /** Keeps what is finished of it, so that it is not paid for again. @returns false: it is ours no more */
   async save(job: Job, result: JobResult): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "job_save",
-        text: "update jobs set result = $3 where id = $1 and attempt = $2 and state = 'running' returning id",
-      },
+      "job_save",
+      "update jobs set result = $3 where id = $1 and attempt = $2 and state = 'running' returning id",
       [job.id, job.attempt, JSON.stringify(result)],
     );
     return rows.length === 1;
@@ -91,11 +85,9 @@ export class JobStore {
     const wishes = await signWishes(this.#db, job.channel, result.wishes ?? [], this.#signing);
     const stored = wishes.length > 0 ? { ...result, wishes } : { ...result, wishes: undefined };
     const rows = await this.#db.query(
-      {
-        name: "job_stage",
-        text: `update jobs set state = case when is_ahead then 'ahead' else 'staged' end, result = $3, model = $4, to_seq = $5, source_tokens = $6
-                where id = $1 and attempt = $2 and state = 'running' returning id`,
-      },
+      "job_stage",
+      `update jobs set state = case when is_ahead then 'ahead' else 'staged' end, result = $3, model = $4, to_seq = $5, source_tokens = $6
+        where id = $1 and attempt = $2 and state = 'running' returning id`,
       [
         job.id,
         job.attempt,
@@ -129,15 +121,14 @@ export class JobStore {
     return this.#db.transaction(async (client) => {
       // Behind this lock no edit comes in between.
       await client.query(
-        {
-          name: "job_channel_lock",
-          text: "select from channels where id = (select channel_id from jobs where id = $1) for no key update",
-        },
+        "job_channel_lock",
+        "select from channels where id = (select channel_id from jobs where id = $1) for no key update",
         [job.id],
       );
       const edits = await readEdits(client, job);
       const [row] = await client.query<{ outcome: CommitOutcome }>(
-        { name: "job_commit", text: "select outcome from commit_job($1, $2)" },
+        "job_commit",
+        "select outcome from commit_job($1, $2)",
         [job.id, job.attempt],
       );
       if (row === undefined) throw new Error("commit_job returned no row");
@@ -157,7 +148,8 @@ export class JobStore {
    */
   async commitAhead(owner: Owner): Promise<Landed[]> {
     const jobs = await this.#db.query<Job>(
-      { name: "jobs_commit_ahead", text: `select ${COLUMNS} from commit_ahead($1, $2, $3)` },
+      "jobs_commit_ahead",
+      `select ${COLUMNS} from commit_ahead($1, $2, $3)`,
       [owner.channel, owner.epoch, MAX_LIVE_SUMMARIES],
     );
     return jobs.map((job) => {
@@ -170,7 +162,8 @@ export class JobStore {
   /** False: it has ended, whoever ended it. */
   async isLive(job: Pick<Job, "id">): Promise<boolean> {
     const rows = await this.#db.query(
-      { name: "job_is_live", text: "select from jobs where id = $1 and state in ('running', 'staged')" },
+      "job_is_live",
+      "select from jobs where id = $1 and state in ('running', 'staged')",
       [job.id],
     );
     return rows.length === 1;
@@ -185,12 +178,10 @@ export class JobStore {
     kinds: readonly string[],
   ): Promise<number> {
     const [row] = await this.#db.query<{ count: number }>(
-      {
-        name: "jobs_refused_redos",
-        text: `select count(*) from jobs j join summaries s using (channel_id, from_seq, to_seq)
-                where j.channel_id = $1 and j.from_seq = $2 and j.to_seq = $3 and s.live and j.id > coalesce(s.job_id, 0)
-                  and j.kind = 'redo' and j.state = 'failed' and split_part(j.reason, ':', 1) = any ($4)`,
-      },
+      "jobs_refused_redos",
+      `select count(*) from jobs j join summaries s using (channel_id, from_seq, to_seq)
+        where j.channel_id = $1 and j.from_seq = $2 and j.to_seq = $3 and s.live and j.id > coalesce(s.job_id, 0)
+          and j.kind = 'redo' and j.state = 'failed' and split_part(j.reason, ':', 1) = any ($4)`,
       [channel, fromSeq, toSeq, kinds],
     );
     return row?.count ?? 0;
@@ -199,11 +190,9 @@ export class JobStore {
   /** Ends a job without a summary. */
   async fail(job: Pick<Job, "id" | "attempt">, reason: string): Promise<void> {
     await this.#db.query(
-      {
-        name: "job_fail",
-        text: `update jobs set state = 'failed', reason = $3, ended_at = clock_timestamp()
-                where id = $1 and attempt = $2 and state in ('running', 'staged')`,
-      },
+      "job_fail",
+      `update jobs set state = 'failed', reason = $3, ended_at = clock_timestamp()
+        where id = $1 and attempt = $2 and state in ('running', 'staged')`,
       [job.id, job.attempt, reason],
     );
   }
@@ -225,11 +214,9 @@ interface JobEdits extends EditedMeanwhile {
 /** What was edited since a job began. @returns undefined: nothing, or the job has ended */
 async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<JobEdits | undefined> {
   const [row] = await client.query<{ channel: ChannelId; edited: boolean; terms: string[]; count: number }>(
-    {
-      name: "job_edits",
-      text: `select channel_id as channel, edited, edited_terms as terms, cardinality(edited_seqs) as count from jobs
-              where id = $1 and state in ('running', 'staged') and (edited or edited_terms <> '{}')`,
-    },
+    "job_edits",
+    `select channel_id as channel, edited, edited_terms as terms, cardinality(edited_seqs) as count from jobs
+      where id = $1 and state in ('running', 'staged') and (edited or edited_terms <> '{}')`,
     [id],
   );
   if (row === undefined) return undefined;
@@ -247,13 +234,11 @@ interface UnderWay {
 
 export async function readUnderWay(client: Queryable, channel: ChannelId): Promise<UnderWay> {
   const [row] = await client.query<UnderWay>(
-    {
-      name: "under_way",
-      text: `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as has_live_job,
-                    ${openWorkOf("$1")} as has_open_work,
-                    notes_taken_back($1) as taken_back,
-                    last_deletion($1)::text as last_deletion`,
-    },
+    "under_way",
+    `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as has_live_job,
+            ${openWorkOf("$1")} as has_open_work,
+            notes_taken_back($1) as taken_back,
+            last_deletion($1)::text as last_deletion`,
     [channel],
   );
   if (row === undefined) throw new Error("under_way returned no row");

@@ -53,10 +53,8 @@ export async function readSummaries(
   as: "shown" | "current" = "shown",
 ): Promise<Summary[]> {
   const rows = await client.query<RawSummary & { substitute: Extract | null }>(
-    {
-      name: "summaries_live",
-      text: `select ${COLUMNS}, substitute from summaries where channel_id = $1 and live order by from_seq`,
-    },
+    "summaries_live",
+    `select ${COLUMNS}, substitute from summaries where channel_id = $1 and live order by from_seq`,
     [id],
   );
   return rows.map(({ substitute, ...row }) =>
@@ -74,18 +72,16 @@ export async function readMerged(
   range: { readonly fromSeq: Seq; readonly toSeq: Seq },
 ): Promise<Summary[]> {
   const rows = await client.query<RawSummary>(
-    {
-      name: "summaries_merged",
-      text: `select distinct on (s.from_seq) ${COLUMNS} from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and s.from_seq >= $2 and s.to_seq <= $3
-                and (s.from_seq, s.to_seq) <> ($2, $3)
-                and not exists (
-                  select from summaries w where w.channel_id = $1 and w.kind <> 'reset'
-                     and w.from_seq >= $2 and w.to_seq <= $3 and (w.from_seq, w.to_seq) <> ($2, $3)
-                     and w.from_seq <= s.from_seq and w.to_seq >= s.to_seq
-                     and (w.from_seq, w.to_seq) <> (s.from_seq, s.to_seq))
-              order by s.from_seq, s.id desc`,
-    },
+    "summaries_merged",
+    `select distinct on (s.from_seq) ${COLUMNS} from summaries s
+      where s.channel_id = $1 and s.kind <> 'reset' and s.from_seq >= $2 and s.to_seq <= $3
+        and (s.from_seq, s.to_seq) <> ($2, $3)
+        and not exists (
+          select from summaries w where w.channel_id = $1 and w.kind <> 'reset'
+             and w.from_seq >= $2 and w.to_seq <= $3 and (w.from_seq, w.to_seq) <> ($2, $3)
+             and w.from_seq <= s.from_seq and w.to_seq >= s.to_seq
+             and (w.from_seq, w.to_seq) <> (s.from_seq, s.to_seq))
+      order by s.from_seq, s.id desc`,
     [id, range.fromSeq, range.toSeq],
   );
   return rows.map(toSummary);
@@ -98,13 +94,11 @@ async function readOmission(
   toSeq: Seq,
 ): Promise<Omission | null> {
   const [row] = await client.query<Omission>(
-    {
-      name: "omission_read",
-      text: `select $2::bigint + 1 as from_seq, $3::bigint as to_seq, count(*) filter (where kind <> 'notice') as count,
-                    coalesce(sum(tokens), 0)::bigint as tokens,
-                    min(at) filter (where kind <> 'notice') as first_at, max(at) filter (where kind <> 'notice') as last_at
-               from entries where channel_id = $1 and seq > $2 and seq <= $3 having bool_or(kind <> 'notice')`,
-    },
+    "omission_read",
+    `select $2::bigint + 1 as from_seq, $3::bigint as to_seq, count(*) filter (where kind <> 'notice') as count,
+            coalesce(sum(tokens), 0)::bigint as tokens,
+            min(at) filter (where kind <> 'notice') as first_at, max(at) filter (where kind <> 'notice') as last_at
+       from entries where channel_id = $1 and seq > $2 and seq <= $3 having bool_or(kind <> 'notice')`,
     [id, coveredTo, toSeq],
   );
   return row ?? null;
@@ -113,10 +107,8 @@ async function readOmission(
 /** What is written ahead and waits for its commit, by seq. */
 async function readAhead(client: Queryable, channel: ChannelId): Promise<Stretch[]> {
   return client.query<Stretch>(
-    {
-      name: "jobs_ahead",
-      text: "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
-    },
+    "jobs_ahead",
+    "select kind, from_seq, to_seq from jobs where channel_id = $1 and state = 'ahead' order by from_seq",
     [channel],
   );
 }

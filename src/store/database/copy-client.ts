@@ -12,8 +12,5 @@ export interface CopyClient extends Queryable {
 }
 
 export function copyStreams(client: pg.Client): Pick<CopyClient, "copyOut" | "copyIn"> {
-  return {
-    copyOut: (text) => client.query(to(text)),
-    copyIn: (text) => client.query(from(text)),
-  };
+  return { copyOut: (text) => client.query(to(text)), copyIn: (text) => client.query(from(text)) };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { errorMessage, OperatorError } from "../../core/errors.ts";
+import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 
 /** The key that rows are signed with. */
 export const SIGNING_KEY = "signing.key";
@@ -44,7 +44,6 @@ const OLD_LOG = /^weir\.log\.\d{1,2}$/;
 /** How the name of a file ends while it is written. */
 const DRAFT = /\.[0-9a-f]{12}$/;
 
-/** Rights of the group and of all others. */
 const OTHERS = 0o077;
 const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
@@ -108,6 +107,12 @@ export async function findForeign(folder: string): Promise<string | null> {
 }
 
 export function unusable(dataDir: string, cause: unknown): OperatorError {
+  if (/^(?:ENOSPC|EDQUOT)$/.test(errorCode(cause)))
+    return new OperatorError(
+      `The disk of the data folder ${dataDir} is full: make room, and start again, or set data_dir under [database] to a folder on ` +
+        "another disk.",
+      { cause },
+    );
   return new OperatorError(
     `The data folder ${dataDir} cannot be used (${errorMessage(cause)}). Check its owner, or set data_dir under ` +
       "[database] in config.toml.",

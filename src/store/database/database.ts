@@ -19,7 +19,7 @@ import {
   READ_ONLY,
   SESSION_SETTINGS,
 } from "./session-settings.ts";
-import type { CamelRow, Connection, Queryable, Statement } from "./queryable.ts";
+import type { CamelRow, Connection, Queryable } from "./queryable.ts";
 import { endClient, runIn, runOn } from "./statements.ts";
 
 /** Seqs and ids are bigint in SQL; a channel will not live to see 2^53 entries. */
@@ -140,17 +140,22 @@ export class Database implements Queryable, AsyncDisposable {
    * @param signal ends those that are under way, on the server as well
    */
   lookUps(signal?: AbortSignal): Queryable {
-    return { query: async (statement, values = []) => this.#lookUps.query(statement, values, signal) };
+    return {
+      query: async (name, text, values = []) =>
+        this.#lookUps.query({ name, text, values: [...values] }, signal),
+    };
   }
 
   async query<Row extends pg.QueryResultRow & CamelRow<Row>>(
-    statement: Statement,
+    name: string,
+    text: string,
     values: readonly unknown[] = [],
+    limitMs?: number,
   ): Promise<Row[]> {
     return this.#withFresh(
       // Whatever connection the pool has costs a fifth less; that of a statement that fails is given up.
-      async () => this.#run<Row>(this.#pool, statement, values),
-      async () => this.#withClient(null, async (client) => client.query<Row>(statement, values)),
+      async () => this.#run<Row>(this.#pool, { name, text, values: [...values] }, limitMs),
+      async () => this.#withClient(null, async (client) => client.query<Row>(name, text, values, limitMs)),
     );
   }
 
@@ -185,8 +190,8 @@ export class Database implements Queryable, AsyncDisposable {
     // A table may take hours.
     const client = new ServerClient(this.#session);
     client.on("error", () => undefined);
-    const query: Queryable["query"] = async (statement, values = []) =>
-      this.#run(client, { ...statement, limitMs: UNLIMITED_MS }, values);
+    const query: Queryable["query"] = async (name, text, values = []) =>
+      this.#run(client, { name, text, values: [...values] }, UNLIMITED_MS);
     try {
       await client.connect();
       await this.#prepare(client);
@@ -204,7 +209,7 @@ export class Database implements Queryable, AsyncDisposable {
 
   /** Lends one connection, for what is bound to a session (advisory locks, NOTIFY), and may take its time. */
   async session<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#withClient(null, work, { limitMs: UNLIMITED_MS });
+    return this.#withClient(null, work, UNLIMITED_MS);
   }
 
   /**
@@ -316,15 +321,15 @@ export class Database implements Queryable, AsyncDisposable {
   async #withClient<Result>(
     begin: string | null,
     work: (client: Queryable) => Promise<Result>,
-    limit: Pick<Statement, "limitMs"> = {},
+    sessionMs?: number,
   ): Promise<Result> {
     const client = await this.#connect();
     const bare = async (text: string): Promise<unknown> => runOn(client, { text }, STATEMENT_LIMIT_MS);
     let broken = false;
     try {
       if (begin !== null) await bare(begin);
-      const query: Queryable["query"] = async (statement, values = []) =>
-        this.#run(client, { ...statement, ...limit }, values);
+      const query: Queryable["query"] = async (name, text, values = [], limitMs = STATEMENT_LIMIT_MS) =>
+        this.#run(client, { name, text, values: [...values] }, sessionMs ?? limitMs);
       const result = await work({ query });
       if (begin !== null) await bare("commit");
       return result;
@@ -341,14 +346,13 @@ export class Database implements Queryable, AsyncDisposable {
 
   async #run<Row extends pg.QueryResultRow>(
     client: pg.Pool | pg.Client,
-    { limitMs = STATEMENT_LIMIT_MS, ...statement }: Statement,
-    values: readonly unknown[],
+    statement: pg.QueryConfig,
+    limitMs = STATEMENT_LIMIT_MS,
   ): Promise<Row[]> {
-    const whole = { ...statement, values: [...values] };
     try {
       return client instanceof pg.Pool
-        ? await runIn<Row>(client, whole, limitMs)
-        : await runOn<Row>(client, whole, limitMs);
+        ? await runIn<Row>(client, statement, limitMs)
+        : await runOn<Row>(client, statement, limitMs);
     } catch (error) {
       throw translateDatabaseError(error, this.#origin);
     }

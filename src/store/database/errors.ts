@@ -146,7 +146,11 @@ const HINTS: Readonly<Record<ServerOrigin, string>> = {
 
 /** By the code or the words of a failure: what helps. The first that fits. */
 const REMEDIES: readonly (readonly [sign: RegExp, remedy: string])[] = [
-  [/^53100/, "The disk of the database is full: make room."],
+  [/^(?:53100|ENOSPC)/, "The disk of the database is full: make room."],
+  [
+    /^28P01/,
+    "Check the user and the password in DATABASE_URL: %, @, /, # and ? are written as %25, %40, %2F, %23 and %3F there.",
+  ],
   [/^53200/, "The machine of the database is short of memory."],
   [/^53300/, "The database has no connection left: raise its max_connections, or close others."],
   [/^(?:EMFILE|ENFILE)/, "Weir goes on when it may open files again."],

@@ -196,7 +196,6 @@ function named(extensions: readonly ExtensionFacts[]): string {
   return extensions.length === 1 ? `The extension ${names} is` : `The extensions ${names} are`;
 }
 
-/** As it is written in a statement. */
 function quoted(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

@@ -3,6 +3,7 @@ import { OperatorError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
 import { type DatabaseFacts, LOOK, POOLED, whyTooOld, whyUnfit } from "./fitness.ts";
 import { listOwnNames } from "./migrate.ts";
+import type { Queryable } from "./queryable.ts";
 import { runOn } from "./statements.ts";
 
 /**
@@ -22,6 +23,15 @@ export async function assertFit(database: Database, isWriter: boolean): Promise<
   const ownNames = (facts?.relations ?? []).length > 0 ? await listOwnNames() : new Set<string>();
   const why = whyTooOld(version) ?? (facts === null ? POOLED : whyUnfit(facts, isWriter, ownNames));
   if (why !== null) throw new OperatorError(why);
+}
+
+/** The server's version as it reports it: `16.2 (Debian 16.2-1)`. */
+export async function readServerVersion(database: Queryable): Promise<string> {
+  const [row] = await database.query<{ version: string }>(
+    "",
+    "select current_setting('server_version') as version",
+  );
+  return row?.version ?? "";
 }
 
 /** @returns no facts: the sessions are a pooler's, or the server is too old for the question */

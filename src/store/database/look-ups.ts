@@ -2,7 +2,6 @@ import PQueue from "p-queue";
 import pg from "pg";
 import { WeirError } from "../../core/errors.ts";
 import { isWorthAFreshConnection, type ServerOrigin, translateDatabaseError } from "./errors.ts";
-import type { Statement } from "./queryable.ts";
 import type { OpenPool } from "./session-settings.ts";
 import { runIn, runOn } from "./statements.ts";
 
@@ -56,14 +55,13 @@ export class LookUps implements AsyncDisposable {
    * @throws WeirError if it takes too long, or the database is not available
    */
   async query<Row extends pg.QueryResultRow>(
-    statement: Statement,
-    values: readonly unknown[],
+    statement: pg.QueryConfig,
     signal: AbortSignal | undefined,
   ): Promise<Row[]> {
     return this.#queue.add(async () => {
       signal?.throwIfAborted();
       try {
-        return await this.#run<Row>(statement, values, signal);
+        return await this.#run<Row>(statement, signal);
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof pg.DatabaseError && error.code === CANCELLED)
@@ -74,8 +72,7 @@ export class LookUps implements AsyncDisposable {
   }
 
   async #run<Row extends pg.QueryResultRow>(
-    statement: Statement,
-    values: readonly unknown[],
+    statement: pg.QueryConfig,
     signal: AbortSignal | undefined,
   ): Promise<Row[]> {
     const client = await this.#pool.connect();
@@ -87,7 +84,7 @@ export class LookUps implements AsyncDisposable {
       const cancel = (): void => void (cancelled = this.#cancel(backend));
       signal?.addEventListener("abort", cancel, { once: true });
       try {
-        return await runOn<Row>(client, { ...statement, values: [...values] }, LIMIT_MS + GRACE_MS);
+        return await runOn<Row>(client, statement, LIMIT_MS + GRACE_MS);
       } finally {
         signal?.removeEventListener("abort", cancel);
       }

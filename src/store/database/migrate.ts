@@ -43,18 +43,18 @@ interface Migration {
  */
 export async function migrate(database: Database, log: Logger): Promise<string[]> {
   return database.session(async (session) => {
-    await session.query({ name: "migrate_lock", text: "select pg_advisory_lock($1)" }, [ADVISORY_LOCK]);
+    await session.query("migrate_lock", "select pg_advisory_lock($1)", [ADVISORY_LOCK]);
     try {
       return await applyMissing(session, log, Infinity, applyOne);
     } finally {
-      await session.query({ name: "migrate_unlock", text: "select pg_advisory_unlock($1)" }, [ADVISORY_LOCK]);
+      await session.query("migrate_unlock", "select pg_advisory_unlock($1)", [ADVISORY_LOCK]);
     }
   });
 }
 
 /** Takes the lock of migrations until the end of the transaction: a daemon that starts waits for it. */
 export async function lockSchema(client: Queryable): Promise<void> {
-  await client.query({ name: "", text: "select pg_advisory_xact_lock($1)" }, [ADVISORY_LOCK]);
+  await client.query("", "select pg_advisory_xact_lock($1)", [ADVISORY_LOCK]);
 }
 
 /**
@@ -65,21 +65,20 @@ export async function migrateWithin(client: Queryable, log: Logger, to = Infinit
   await applyMissing(client, log, to, async (_, migration) => {
     await record(client, migration);
     // As a commit does: the next migration finds no event that a deferred trigger still waits for.
-    await client.query({ name: "", text: "set constraints all immediate" });
-    await client.query({ name: "", text: "set constraints all deferred" });
+    await client.query("", "set constraints all immediate");
+    await client.query("", "set constraints all deferred");
   });
 }
 
 /** Looks, and changes nothing. */
 export async function readSchemaState(database: Queryable): Promise<SchemaState> {
-  const [row] = await database.query<{ there: boolean }>({
-    name: "",
-    text: "select to_regclass('schema_migrations') is not null as there",
-  });
+  const [row] = await database.query<{ there: boolean }>(
+    "",
+    "select to_regclass('schema_migrations') is not null as there",
+  );
   return { current: row?.there === true ? await readVersion(database) : 0, known: await readKnownVersion() };
 }
 
-/** The version of the schema that this code is for. */
 export async function readKnownVersion(): Promise<number> {
   return BASELINE_VERSION + (await listFiles(FORWARD)).length;
 }
@@ -112,10 +111,10 @@ function assertNotOlder(current: number): void {
 }
 
 async function readVersion(database: Queryable): Promise<number> {
-  const [row] = await database.query<{ version: number }>({
-    name: "migrate_version",
-    text: "select coalesce(max(version), 0) as version from schema_migrations",
-  });
+  const [row] = await database.query<{ version: number }>(
+    "migrate_version",
+    "select coalesce(max(version), 0) as version from schema_migrations",
+  );
   return row?.version ?? 0;
 }
 
@@ -125,11 +124,11 @@ async function applyMissing(
   to: number,
   apply: typeof applyOne,
 ): Promise<string[]> {
-  await session.query({
-    name: "migrate_table",
-    text: `create table if not exists schema_migrations (
-             version integer primary key, name text not null, applied_at timestamptz not null default now())`,
-  });
+  await session.query(
+    "migrate_table",
+    `create table if not exists schema_migrations (
+       version integer primary key, name text not null, applied_at timestamptz not null default now())`,
+  );
   const current = await readVersion(session);
   assertNotNewer(current, await readKnownVersion());
   assertNotOlder(current);
@@ -182,20 +181,17 @@ async function listFiles(folder: string): Promise<string[]> {
 }
 
 async function applyOne(session: Queryable, migration: Migration): Promise<void> {
-  await session.query({ name: "", text: "begin" });
+  await session.query("", "begin");
   try {
     await record(session, migration);
-    await session.query({ name: "", text: "commit" });
+    await session.query("", "commit");
   } catch (error) {
-    await session.query({ name: "", text: "rollback" });
+    await session.query("", "rollback");
     throw error;
   }
 }
 
 async function record(session: Queryable, { version, name, sql }: Migration): Promise<void> {
-  await session.query({ name: "", text: sql });
-  await session.query({ name: "", text: "insert into schema_migrations (version, name) values ($1, $2)" }, [
-    version,
-    name,
-  ]);
+  await session.query("", sql);
+  await session.query("", "insert into schema_migrations (version, name) values ($1, $2)", [version, name]);
 }

@@ -151,13 +151,13 @@ const BESIDE =
 
 /** @returns words for the daemons on that database; null: there are none */
 export async function findDaemons(database: Queryable): Promise<string | null> {
-  const rows = await database.query<{ by: "network" | "socket" | "unknown"; host: string | null }>({
-    name: "",
-    text: `select distinct host(a.client_addr) as host,
-                  case when a.client_port is null then 'unknown' when a.client_addr is null then 'socket' else 'network' end as by
-             from ${DAEMON_SESSIONS} daemon left join pg_stat_activity a using (pid)
-            where pid <> pg_backend_pid()`,
-  });
+  const rows = await database.query<{ by: "network" | "socket" | "unknown"; host: string | null }>(
+    "",
+    `select distinct host(a.client_addr) as host,
+            case when a.client_port is null then 'unknown' when a.client_addr is null then 'socket' else 'network' end as by
+       from ${DAEMON_SESSIONS} daemon left join pg_stat_activity a using (pid)
+      where pid <> pg_backend_pid()`,
+  );
   if (rows.length === 0) return null;
   const places = rows.map(({ by, host }) => (by === "network" ? `${host}` : PLACES[by])).toSorted();
   return `connected from ${places.join(", ")}`;

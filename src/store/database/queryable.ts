@@ -12,16 +12,14 @@ export type CamelRow<Row> = {
 
 /** Something that runs one statement: the pool, or a client in a transaction. */
 export interface Queryable {
+  /**
+   * @param name under which the server keeps the statement's plan; "": it keeps none
+   * @param limitMs no answer for so long is an error, ms. Default: two minutes
+   */
   query<Row extends pg.QueryResultRow & CamelRow<Row>>(
-    statement: Statement,
+    name: string,
+    text: string,
     values?: readonly unknown[],
+    limitMs?: number,
   ): Promise<Row[]>;
-}
-
-/** A statement with the name under which the server keeps its plan. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-  /** No answer for so long is an error, ms. Default: two minutes. */
-  readonly limitMs?: number;
 }

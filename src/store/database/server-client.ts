@@ -3,7 +3,8 @@ import pg from "pg";
 import { postgresVariables } from "../../config/load.ts";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import { unreached } from "./errors.ts";
-import { tlsOf } from "./tls.ts";
+import type { ConnectionOptions } from "node:tls";
+import { readText } from "../../files/read-file.ts";
 
 /** What the address says of encryption: taken out of it, and read by {@link tlsOf} instead of `pg`. */
 const OWN_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey", "ssl", "uselibpqcompat"];
@@ -93,6 +94,12 @@ function readSettings({ connectionString, ...own }: pg.ClientConfig): pg.ClientC
  * @throws Error if the address is invalid, or what it says of encryption cannot be used
  */
 export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientConfig {
+  const sign = unescapedSign(address);
+  if (sign !== null)
+    throw new OperatorError(
+      `The user or the password in DATABASE_URL holds a "${sign}" as it is. Write it as ${ESCAPES[sign]} there ` +
+        "(and % as %25, @ as %40, : as %3A).",
+    );
   const at = address.indexOf("?");
   const query = new URLSearchParams(at < 0 ? "" : address.slice(at + 1));
   const own = new Map(OWN_PARAMETERS.map((name) => [name, filled(query.get(name))]));
@@ -118,6 +125,20 @@ export function readAddress(address: string, env: NodeJS.ProcessEnv): pg.ClientC
   return { ...settings, ssl, sslnegotiation };
 }
 
+/** A sign in a user or a password that ends the server's part of an address, as it is to be written there. */
+const ESCAPES: Readonly<Record<string, string>> = { "/": "%2F", "#": "%23", "?": "%3F" };
+
+/**
+ * The sign that a user or a password holds unescaped: what precedes it has no `@`, and what follows has one. Read as it stands, such
+ * an address names a part of the password as its host. Null: there is none.
+ */
+function unescapedSign(address: string): string | null {
+  const [, user = "", sign = "", rest = ""] = /^[a-z]+:\/\/([^/?#@]*)([/?#])(.*)$/is.exec(address) ?? [];
+  // A path or a value after the host may hold an @ as well: `?application_name=a@b`.
+  const isOfUser = sign === "?" ? /^[^=]*@/.test(rest) : /^[^?]*@/.test(rest);
+  return user.includes(":") && isOfUser ? sign : null;
+}
+
 /** @throws OperatorError in words that hold no password */
 function parse(address: string): pg.ClientConfig {
   try {
@@ -136,4 +157,63 @@ function filled(value: string | null | undefined): string | undefined {
 function modeOf(ssl: string | undefined): string | undefined {
   if (ssl === undefined) return undefined;
   return ["0", "false"].includes(ssl) ? "disable" : ssl === "no-verify" ? ssl : "require";
+}
+
+/** What an address, or the environment in its place, says of encryption, by libpq's names. */
+interface TlsSettings {
+  readonly sslmode: string;
+  readonly sslrootcert?: string | undefined;
+  readonly sslcert?: string | undefined;
+  readonly sslkey?: string | undefined;
+}
+
+/** Certificates and keys, in bytes: a system's whole list of authorities has a quarter of that. */
+const LONGEST_FILE = 1_048_576;
+
+/** libpq's word for the authorities that are trusted anyway. */
+const SYSTEM = "system";
+
+/** By whose word the server's certificate is believed: nobody's, an authority's for whatever name, or an authority's for this name. */
+type Check = "none" | "authority" | "authority and name";
+
+const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
+
+/**
+ * The encryption of a connection, in libpq's meaning of `sslmode`. Two of its modes would go on in the clear where the server takes
+ * nothing else, `allow` and `prefer`: here they are `require`. `no-verify` is the word of `pg` for an encryption without a check.
+ * @returns false: none
+ * @throws OperatorError if there is no such mode, or it wants a file that is not named; Error if a file cannot be read
+ */
+function tlsOf(settings: TlsSettings): false | ConnectionOptions {
+  const { sslmode: mode, sslrootcert: root, sslcert, sslkey } = settings;
+  if (!MODES.includes(mode))
+    throw new OperatorError(`There is no sslmode "${mode}". Set one of ${MODES.join(", ")} in DATABASE_URL.`);
+  if (mode === "disable") return false;
+  if (mode === "verify-ca" && (root === undefined || root === SYSTEM))
+    throw new OperatorError(
+      "sslmode=verify-ca believes every name, so it wants an authority of your own: add sslrootcert=/path/ca.pem to DATABASE_URL, or set " +
+        "sslmode=verify-full.",
+    );
+  const check = checkOf(mode, root);
+  return {
+    ...(root !== undefined && root !== SYSTEM && { ca: fileOf("sslrootcert", root) }),
+    ...(sslcert !== undefined && { cert: fileOf("sslcert", sslcert) }),
+    ...(sslkey !== undefined && { key: fileOf("sslkey", sslkey) }),
+    rejectUnauthorized: check !== "none",
+    ...(check === "authority" && { checkServerIdentity: () => undefined }),
+  };
+}
+
+function checkOf(mode: string, root: string | undefined): Check {
+  if (mode === "no-verify") return "none";
+  if (mode === "verify-full" || root === SYSTEM) return "authority and name";
+  return root === undefined ? "none" : "authority";
+}
+
+function fileOf(name: string, file: string): string {
+  try {
+    return readText(file, LONGEST_FILE);
+  } catch (cause) {
+    throw new Error(`${name} of DATABASE_URL cannot be read: ${errorMessage(cause)}`, { cause });
+  }
 }

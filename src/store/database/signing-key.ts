@@ -38,7 +38,6 @@ export interface DerivedKey {
   readonly bytes: Buffer;
 }
 
-/** A signer that keeps its key. */
 export interface KeySigner extends Signer {
   /** Makes the key where there is none. @throws OperatorError if none can be made */
   open(): Promise<void>;
@@ -111,7 +110,6 @@ export function fileSigner(
   };
 }
 
-/** Where the key of a data folder is. */
 export function signingKeyFile(dataDir: string): string {
   return path.join(dataDir, SIGNING_KEY);
 }

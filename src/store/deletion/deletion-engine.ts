@@ -1,17 +1,10 @@
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
 import type { Queryable } from "../database/queryable.ts";
 import type { Carrier } from "./carrier.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
 import { recoverTerms } from "./recovered-terms.ts";
-import type { Derived, LookedThrough, Removal } from "./removal.ts";
-import {
-  lockShownIn,
-  noteShownRemoved,
-  readShownMemories,
-  removedOf,
-  type Shown,
-  shownInThreads,
-} from "./shown-elsewhere.ts";
+import type { Derived, LookedThrough, NoteTerms, Removal } from "./removal.ts";
+import { tellingTerms } from "../../text/terms.ts";
 
 /**
  * Removes words from everything that can hold them. A deletion, an edit and `/forget` each say which entries of a channel lost which terms;
@@ -88,4 +81,81 @@ export class DeletionEngine {
       if (noteTerms.has(channel) || ones.some(({ isNoted }) => isNoted)) await noteShownRemoved(tx, channel);
     }
   }
+}
+
+/** What another channel was shown. */
+interface Shown {
+  readonly channel: ChannelId;
+  /** The first message that may have been answered with it. */
+  readonly from: Seq;
+  /** The terms by which it repeats what was said. */
+  readonly terms: ReadonlySet<string>;
+  /** It stood in notes: any turn there may have been shown it, and its calls do not say so. */
+  readonly isNoted: boolean;
+}
+
+interface ShownMemory extends Shown {
+  readonly id: number;
+}
+
+/**
+ * The memories of a channel that other channels were shown.
+ * @param tx a transaction that holds the channel's lock, and has removed nothing yet
+ */
+async function readShownMemories(tx: Queryable, channel: ChannelId): Promise<ShownMemory[]> {
+  const rows = await tx.query<{
+    id: number;
+    subject: string;
+    statement: string;
+    telling: string[] | null;
+    channelId: number;
+    seq: Seq;
+  }>(
+    "memories_shown",
+    `select m.id, m.subject, m.statement, m.telling, s.channel_id, s.seq
+       from memories m join memory_showings s on s.memory_id = m.id
+      where m.channel_id = $1 order by s.channel_id, m.id`,
+    [channel],
+  );
+  return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
+    const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
+    return { id, channel: channelId(shownIn), from: seq, terms, isNoted: false };
+  });
+}
+
+/** Those of them that have been removed since. */
+async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): Promise<ShownMemory[]> {
+  if (shown.length === 0) return [];
+  const left = await tx.query<{ id: number }>(
+    "memories_shown_left",
+    "select id from memories where id = any($1)",
+    [shown.map(({ id }) => id)],
+  );
+  const ids = new Set(left.map(({ id }) => id));
+  return shown.filter(({ id }) => !ids.has(id));
+}
+
+/** What the threads of a channel were shown of removed notes: its own and the thread's. No row says which turn was shown which. */
+async function shownInThreads(tx: Queryable, channel: ChannelId, removed: NoteTerms): Promise<Shown[]> {
+  if (removed.size === 0) return [];
+  const threads = await tx.query<{ id: number }>(
+    "threads_shown",
+    "select id from thread_channels($1) id order by id",
+    [channel],
+  );
+  const termsOf = (of: ChannelId): ReadonlySet<string> => removed.get(of) ?? new Set();
+  return threads
+    .map(({ id }) => ({ channel: channelId(id), terms: termsOf(channel).union(termsOf(channelId(id))) }))
+    .filter(({ terms }) => terms.size > 0)
+    .map((one) => ({ ...one, from: 0, isNoted: true }));
+}
+
+/** Takes a channel's lock, so that no note and no call with the removed words is written there meanwhile. */
+async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
+  await tx.query("shown_lock", "select lock_shown_in($1)", [channel]);
+}
+
+/** Notes that the running turns of a channel may know removed notes: their calls are logged without words until they begin again. */
+async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
+  await tx.query("shown_gone", "select note_shown_gone($1)", [channel]);
 }

@@ -30,7 +30,8 @@ export async function prepareDeletion(
   const found = await findWhatRepeats(engine, db, channel, ids);
   return async (tx) => {
     const texts = await tx.query<{ seq: Seq; text: string }>(
-      { name: "texts_to_go", text: "select seq, text from texts_to_go($1, $2)" },
+      "texts_to_go",
+      "select seq, text from texts_to_go($1, $2)",
       [channel, ids],
     );
     const seqs = [...new Set(texts.map(({ seq }) => seq))];
@@ -44,9 +45,7 @@ export async function prepareDeletion(
       terms: termsRemoved(texts.map(({ text }) => text)).union(recovered),
       digester,
     });
-    const left = await tx.query({ name: "memories_left", text: "select from memories where id = any($1)" }, [
-      proved,
-    ]);
+    const left = await tx.query("memories_left", "select from memories where id = any($1)", [proved]);
     const others = memories.filter((id) => !proved.includes(id));
     return { seqs, memories: proved.length - left.length + others.length };
   };
@@ -60,13 +59,11 @@ async function findWhatRepeats(
   messageIds: readonly string[],
 ): Promise<FoundCalls> {
   const rows = await db.query<{ seq: Seq; last: Seq; since: string; texts: string[] }>(
-    {
-      name: "texts_said",
-      text: `select e.seq, c.last_seq as last, pg_snapshot_xmin(pg_current_snapshot())::xid::text as since,
-                    array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
-               from entries e join channels c on c.id = e.channel_id
-              where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
-    },
+    "texts_said",
+    `select e.seq, c.last_seq as last, pg_snapshot_xmin(pg_current_snapshot())::xid::text as since,
+            array(select e.text union select r.text from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as texts
+       from entries e join channels c on c.id = e.channel_id
+      where e.channel_id = $1 and e.message_id = any($2) and e.deleted_at is null`,
     [channel, messageIds],
   );
   const seqs = rows.map(({ seq }) => seq);
@@ -77,17 +74,14 @@ async function findWhatRepeats(
   return { terms, seqs: calls, to, since: rows[0]?.since ?? null };
 }
 
-/** The memories that entries prove. */
 async function readProved(
   tx: Queryable,
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<readonly number[]> {
   const rows = await tx.query<{ id: number }>(
-    {
-      name: "memories_proved",
-      text: "select distinct memory_id as id from memory_sources where channel_id = $1 and seq = any($2)",
-    },
+    "memories_proved",
+    "select distinct memory_id as id from memory_sources where channel_id = $1 and seq = any($2)",
     [channel, seqs],
   );
   return rows.map(({ id }) => id);

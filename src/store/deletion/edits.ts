@@ -60,7 +60,8 @@ export async function editMessage(
   const text = storableText(edit.text);
   const tokens = estimateTokens(text) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
   const [row] = await tx.query<RawEdit & Record<string, unknown>>(
-    { name: "revise_message", text: "select * from revise_message($1, $2, $3, $4, $5)" },
+    "revise_message",
+    "select * from revise_message($1, $2, $3, $4, $5)",
     [channel, storableText(edit.id), text, tokens, edit.at],
   );
   if (row === undefined || row.outcome === "unknown") return { outcome: "unknown" };
@@ -90,12 +91,10 @@ export async function editMessage(
 /** Marks the newest edit of an entry as late: who could read the channel when it was made is unknown. */
 async function noteLate(tx: Queryable, channel: ChannelId, seq: Seq): Promise<void> {
   await tx.query(
-    {
-      name: "revision_late",
-      text: `update revisions r set is_late = true
-              where r.channel_id = $1 and r.seq = $2
-                and r.revision = (select max(n.revision) from revisions n where n.channel_id = $1 and n.seq = $2)`,
-    },
+    "revision_late",
+    `update revisions r set is_late = true
+      where r.channel_id = $1 and r.seq = $2
+        and r.revision = (select max(n.revision) from revisions n where n.channel_id = $1 and n.seq = $2)`,
     [channel, seq],
   );
 }
@@ -111,14 +110,12 @@ async function changesExpired(
   keys: TermKeys,
 ): Promise<boolean> {
   const [row] = await client.query<{ known: Date; keyId: string | null; said: string | null }>(
-    {
-      name: "message_expired",
-      text: `select greatest(e.appended_at, (select max(r.at) from revisions r
-                                              where r.channel_id = e.channel_id and r.seq = e.seq)) as known,
-                    p.key_id, encode(p.said, 'hex') as said
-               from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
-              where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
-    },
+    "message_expired",
+    `select greatest(e.appended_at, (select max(r.at) from revisions r
+                                      where r.channel_id = e.channel_id and r.seq = e.seq)) as known,
+            p.key_id, encode(p.said, 'hex') as said
+       from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
+      where e.message_id = $2 and e.channel_id = $1 and e.expired_at is not null and e.deleted_at is null`,
     [channel, storableText(id)],
   );
   if (row === undefined || at <= row.known) return false;
@@ -139,10 +136,8 @@ interface RawEdit {
 /** The notices of a message's edits. */
 async function readNotices(tx: Queryable, channel: ChannelId, seq: Seq): Promise<Seq[]> {
   const rows = await tx.query<{ seq: Seq }>(
-    {
-      name: "notes_of_entry",
-      text: "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
-    },
+    "notes_of_entry",
+    "select noted_seq as seq from revisions where channel_id = $1 and seq = $2 and noted_seq is not null",
     [channel, seq],
   );
   return rows.map((row) => row.seq);

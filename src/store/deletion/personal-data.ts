@@ -51,7 +51,6 @@ export interface SpokenPlace {
 /** Somebody whom the log has heard. */
 export interface KnownPerson {
   readonly platform: string;
-  /** The platform's id. */
   readonly id: string;
   /** The last name that they spoke under. */
   readonly name: string;
@@ -83,10 +82,8 @@ export class PersonalDataStore {
     const draft = draftMessage({ ...message, addressed: false });
     const { messageId, author, text, tokens, at } = draft;
     const [row] = await this.#db.query<{ entrySeq: number; memory: number | null; proofs: number }>(
-      {
-        name: "remember_message",
-        text: "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-      },
+      "remember_message",
+      "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       [
         channel,
         messageId,
@@ -110,12 +107,10 @@ export class PersonalDataStore {
     messageId: string,
   ): Promise<Pick<InboundMessage, "id" | "author" | "text" | "at"> | undefined> {
     const [row] = await this.#db.query<{ authorId: string; authorName: string; text: string; at: Date }>(
-      {
-        name: "message_bearing",
-        text: `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
-                where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
-                  and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
-      },
+      "message_bearing",
+      `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
+        where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
+          and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
       [channel, storableText(messageId)],
     );
     if (row === undefined) return undefined;
@@ -140,13 +135,10 @@ export class PersonalDataStore {
       if (edited.outcome === "unknown" || edited.outcome === "unchanged") return edited;
       // A deleted message proves nothing.
       if (edited.outcome === "replaced" && edited.isDeleted === true) return edited;
-      await client.query({ name: "proofs_take_all", text: "select take_proofs($1, $2, null)" }, [
-        channel,
-        edited.seq,
-      ]);
+      await client.query("proofs_take_all", "select take_proofs($1, $2, null)", [channel, edited.seq]);
       if (memory === null) return edited;
       const sources = memory.sources.map(({ quote }) => ({ seq: edited.seq, quote }));
-      await client.query({ name: "add_memory", text: "select add_memory($1, null, $2)" }, [
+      await client.query("add_memory", "select add_memory($1, null, $2)", [
         channel,
         JSON.stringify({ ...memory, sources }),
       ]);
@@ -157,11 +149,9 @@ export class PersonalDataStore {
   /** Models stay as a person has chosen them, and nobody knows by whom. @param channel null: in all of the platform */
   async leaveChoices(platform: string, person: string, channel: ChannelId | null): Promise<void> {
     await this.#db.query(
-      {
-        name: "person_choices",
-        text: `update channels set chosen_by = null
-                where platform = $1 and chosen_by = $2 and ($3::bigint is null or id = $3)`,
-      },
+      "person_choices",
+      `update channels set chosen_by = null
+        where platform = $1 and chosen_by = $2 and ($3::bigint is null or id = $3)`,
       [platform, storableText(person), channel],
     );
   }
@@ -169,7 +159,8 @@ export class PersonalDataStore {
   /** Removes a memory of a channel, whatever still proves it. @returns false if there is none */
   async forgetMemory(channel: ChannelId, memory: MemoryId): Promise<boolean> {
     const [row] = await this.#db.query<{ gone: boolean }>(
-      { name: "forget_memory", text: "select forget_memory($1, $2) as gone" },
+      "forget_memory",
+      "select forget_memory($1, $2) as gone",
       [channel, memory],
     );
     return row?.gone ?? false;
@@ -178,13 +169,11 @@ export class PersonalDataStore {
   /** Counts a person's messages in a channel, and the memories that only these messages prove. */
   async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
     const [row] = await this.#db.query<{ messages: number; memories: number }>(
-      {
-        name: "person_count_said",
-        text: `select (select count(*) from (${SAID}) said) as messages,
-                      (select count(*) from memories m where m.channel_id = $1 and not exists (
-                         select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                          where s.memory_id = m.id and e.author_id is distinct from $2)) as memories`,
-      },
+      "person_count_said",
+      `select (select count(*) from (${SAID}) said) as messages,
+              (select count(*) from memories m where m.channel_id = $1 and not exists (
+                 select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                  where s.memory_id = m.id and e.author_id is distinct from $2)) as memories`,
       [channel, storableText(person)],
     );
     return { messages: row?.messages ?? 0, memories: row?.memories ?? 0 };
@@ -193,12 +182,10 @@ export class PersonalDataStore {
   /** Some of what a person has said in a channel, `limit` messages at most, by the channels in which they stand. */
   async said(channel: ChannelId, person: string, limit: number): Promise<SaidMessages[]> {
     const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
-      {
-        name: "person_said",
-        text: `select c.platform, c.name, array_agg(said.message_id) as message_ids
-                 from (select * from (${SAID}) every limit $3) said join channels c on c.id = said.channel_id
-                group by c.id order by c.id = $1, c.id`,
-      },
+      "person_said",
+      `select c.platform, c.name, array_agg(said.message_id) as message_ids
+         from (select * from (${SAID}) every limit $3) said join channels c on c.id = said.channel_id
+        group by c.id order by c.id = $1, c.id`,
       [channel, storableText(person), limit],
     );
     return rows.map(({ platform, name, messageIds }) => {
@@ -209,14 +196,12 @@ export class PersonalDataStore {
   /** The channels of a platform in which a person has said something that is there, of every agent. */
   async places(platform: string, person: string): Promise<SpokenPlace[]> {
     const rows = await this.#db.query<RawChannel & { messages: number }>(
-      {
-        name: "person_places",
-        text: `select ${COLUMNS_OF_C}, said.messages
-                 from (select e.channel_id, count(*) as messages from entries e
-                        where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id) said
-                 join channels c on c.id = said.channel_id and c.platform = $1
-                order by c.id`,
-      },
+      "person_places",
+      `select ${COLUMNS_OF_C}, said.messages
+         from (select e.channel_id, count(*) as messages from entries e
+                where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id) said
+         join channels c on c.id = said.channel_id and c.platform = $1
+        order by c.id`,
       [platform, storableText(person)],
     );
     return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
@@ -225,24 +210,22 @@ export class PersonalDataStore {
   /** What would be removed with all messages of a person on a platform. */
   async borne(platform: string, person: string): Promise<BorneByPerson> {
     const [row] = await this.#db.query<BorneByPerson>(
-      {
-        name: "person_borne",
-        text: `with said as materialized (
-                 select e.channel_id, e.seq, e.message_id
-                   from entries e join channels c on c.id = e.channel_id and c.platform = $1
-                  where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null)
-               select (select count(*) from (
-                         select from memory_sources s
-                           join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                           join channels c on c.id = s.channel_id and c.platform = $1
-                          group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne) as memories,
-                      (select count(*) from images i
-                        where i.platform = $1 and i.message_id in (select message_id from said)) as pictures,
-                      (select count(*) from summaries s
-                        where s.live and s.kind <> 'reset' and s.channel_id in (select channel_id from said)
-                          and exists (select from said where said.channel_id = s.channel_id
-                                         and said.seq between s.from_seq and s.to_seq)) as summaries`,
-      },
+      "person_borne",
+      `with said as materialized (
+         select e.channel_id, e.seq, e.message_id
+           from entries e join channels c on c.id = e.channel_id and c.platform = $1
+          where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null)
+       select (select count(*) from (
+                 select from memory_sources s
+                   join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                   join channels c on c.id = s.channel_id and c.platform = $1
+                  group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne) as memories,
+              (select count(*) from images i
+                where i.platform = $1 and i.message_id in (select message_id from said)) as pictures,
+              (select count(*) from summaries s
+                where s.live and s.kind <> 'reset' and s.channel_id in (select channel_id from said)
+                  and exists (select from said where said.channel_id = s.channel_id
+                                 and said.seq between s.from_seq and s.to_seq)) as summaries`,
       [platform, storableText(person)],
     );
     return row ?? { memories: 0, pictures: 0, summaries: 0 };
@@ -255,16 +238,14 @@ export class PersonalDataStore {
    */
   async known(platform: string | null, called: string | null, limit: number): Promise<KnownPerson[]> {
     return this.#db.query<KnownPerson>(
-      {
-        name: "person_known",
-        text: `select c.platform, e.author_id as id, (array_agg(e.author_name order by e.at desc, e.seq desc))[1] as name,
-                      count(*) filter (where e.deleted_at is null) as messages
-                 from entries e join channels c on c.id = e.channel_id
-                where e.kind = 'user' and ($1::text is null or c.platform = $1)
-                group by c.platform, e.author_id
-               having $2::text is null or e.author_id = $2 or bool_or(normal_text(e.author_name) = normal_text($2))
-                order by messages desc, c.platform, e.author_id limit $3`,
-      },
+      "person_known",
+      `select c.platform, e.author_id as id, (array_agg(e.author_name order by e.at desc, e.seq desc))[1] as name,
+              count(*) filter (where e.deleted_at is null) as messages
+         from entries e join channels c on c.id = e.channel_id
+        where e.kind = 'user' and ($1::text is null or c.platform = $1)
+        group by c.platform, e.author_id
+       having $2::text is null or e.author_id = $2 or bool_or(normal_text(e.author_name) = normal_text($2))
+        order by messages desc, c.platform, e.author_id limit $3`,
       [platform, called === null ? null : storableText(called), limit],
     );
   }
@@ -272,11 +253,9 @@ export class PersonalDataStore {
   /** The platform's ids of what a person has said in one channel, `limit` at most; the oldest first. */
   async messagesIn(channel: ChannelId, person: string, limit: number): Promise<string[]> {
     const rows = await this.#db.query<{ messageId: string }>(
-      {
-        name: "person_messages",
-        text: `select message_id from entries
-                where channel_id = $1 and author_id = $2 and kind = 'user' and deleted_at is null order by seq limit $3`,
-      },
+      "person_messages",
+      `select message_id from entries
+        where channel_id = $1 and author_id = $2 and kind = 'user' and deleted_at is null order by seq limit $3`,
       [channel, storableText(person), limit],
     );
     return rows.map((row) => row.messageId);
@@ -285,15 +264,13 @@ export class PersonalDataStore {
   /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */
   async copies(channel: ChannelId, messageIds: readonly string[]): Promise<SaidMessages[]> {
     const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
-      {
-        name: "person_copies",
-        text: `select c.platform, c.name, array_agg(copy.message_id) as message_ids
-                 from channels here join entries e on e.channel_id = here.id
-                 join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
-                 join channels c on c.id = copy.channel_id and c.platform = here.platform
-                where here.id = $1 and e.message_id = any($2) and e.kind = 'user'
-                group by c.id order by c.id <> $1, c.id`,
-      },
+      "person_copies",
+      `select c.platform, c.name, array_agg(copy.message_id) as message_ids
+         from channels here join entries e on e.channel_id = here.id
+         join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
+         join channels c on c.id = copy.channel_id and c.platform = here.platform
+        where here.id = $1 and e.message_id = any($2) and e.kind = 'user'
+        group by c.id order by c.id <> $1, c.id`,
       [channel, messageIds.map(storableText)],
     );
     return rows.map(({ platform, name, messageIds: ids }) => {

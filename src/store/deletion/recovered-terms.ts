@@ -12,7 +12,6 @@ import type { LookedThrough } from "./removal.ts";
  * fingerprints the texts have. No other person's terms are found, and what nothing repeats needs no deletion.
  */
 
-/** A message whose text has expired. */
 interface ExpiredText {
   readonly seq: Seq;
   /** Null: there are no fingerprints, so that it may have said anything. */
@@ -27,12 +26,10 @@ async function readExpired(
   seqs: readonly Seq[],
 ): Promise<readonly ExpiredText[]> {
   return client.query<ExpiredText & Record<string, unknown>>(
-    {
-      name: "prints_of_entries",
-      text: `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
-               from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
-              where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
-    },
+    "prints_of_entries",
+    `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
+       from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
+      where e.channel_id = $1 and e.seq = any($2) and e.expired_at is not null order by e.seq`,
     [channel, seqs],
   );
 }
@@ -109,10 +106,8 @@ async function readCompared(
     .flatMap(({ texts }) => texts)
     .flatMap((text) => (text.compared === undefined ? [] : [selectTexts(text, condition(text.compared))]));
   return client.query<RawText & Record<string, unknown>>(
-    {
-      name: "texts_compared",
-      text: `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
-    },
+    "texts_compared",
+    `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
     [channel, from, to, since],
   );
 }

@@ -74,12 +74,10 @@ export async function readRemaining(
   to: Seq,
 ): Promise<RemainingText[]> {
   return client.query<RemainingText>(
-    {
-      name: "entries_left",
-      text: `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author, ${REMAINING_PRINTS} as prints from entries e
-              where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user' and not e.author_bot and e.deleted_at is null
-              order by e.seq`,
-    },
+    "entries_left",
+    `select entry_text(e.channel_id, e.seq, e.text) as text, e.author_name as author, ${REMAINING_PRINTS} as prints from entries e
+      where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user' and not e.author_bot and e.deleted_at is null
+      order by e.seq`,
     [channel, from, to],
   );
 }
@@ -87,12 +85,10 @@ export async function readRemaining(
 /** The remaining messages that a turn answers, as they read now. */
 export async function readAsked(client: Queryable, turn: number): Promise<RemainingText[]> {
   return client.query<RemainingText>(
-    {
-      name: "asked_of_turn",
-      text: `select entry_text(e.channel_id, e.seq, e.text) as text, '' as author, ${REMAINING_PRINTS} as prints
-               from turns t join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
-              where t.id = $1 and e.addressed and e.deleted_at is null`,
-    },
+    "asked_of_turn",
+    `select entry_text(e.channel_id, e.seq, e.text) as text, '' as author, ${REMAINING_PRINTS} as prints
+       from turns t join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
+      where t.id = $1 and e.addressed and e.deleted_at is null`,
     [turn],
   );
 }

@@ -36,13 +36,7 @@ export type Cause =
       readonly found: FoundCalls;
       readonly ready: ReadyExtracts;
     }
-  | {
-      readonly kind: "edited";
-      readonly seq: Seq;
-      readonly text: string;
-      /** The notices of its edits. */
-      readonly notices: readonly Seq[];
-    }
+  | { readonly kind: "edited"; readonly seq: Seq; readonly text: string; readonly notices: readonly Seq[] }
   | { readonly kind: "elsewhere" };
 
 /** The terms of removed lines of notes, by channel. */

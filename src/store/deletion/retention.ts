@@ -46,7 +46,8 @@ export class RetentionStore {
   /** Channels with a summary whose texts may all be from before that time. */
   async channels(before: Date): Promise<ChannelId[]> {
     const rows = await this.#db.query<{ channelId: number }>(
-      { name: "retention_channels", text: "select channel_id from channels_with_old_texts($1)" },
+      "retention_channels",
+      "select channel_id from channels_with_old_texts($1)",
       [before],
     );
     return rows.map((row) => channelId(row.channelId));
@@ -71,10 +72,8 @@ export class RetentionStore {
   async assertOneKey(channel: ChannelId): Promise<void> {
     const { id } = await this.#keys.make();
     const others = await this.#db.query(
-      {
-        name: "prints_of_other_keys",
-        text: "select from entry_prints where channel_id = $1 and (key_id < $2 or key_id > $2) limit 1",
-      },
+      "prints_of_other_keys",
+      "select from entry_prints where channel_id = $1 and (key_id < $2 or key_id > $2) limit 1",
       [channel, id],
     );
     if (others.length === 0) return;
@@ -91,7 +90,8 @@ export class RetentionStore {
     { isReset, from, summary }: LookedAt,
   ): Promise<OldTexts | undefined> {
     const [row] = await this.#db.query<{ summary: number; summaryFrom: Seq; first: Seq; last: Seq }>(
-      { name: "retention_next", text: NEXT_OLD_TEXTS },
+      "retention_next",
+      NEXT_OLD_TEXTS,
       [channel, before, limit, isReset, from, summary],
     );
     if (row === undefined) return undefined;
@@ -107,19 +107,18 @@ export class RetentionStore {
   async expireTexts(channel: ChannelId, { summary, first, last }: OldTexts): Promise<number | null> {
     const key = await this.#keys.make();
     const messages = await this.#db.query<RawMessage>(
-      {
-        name: "retention_messages",
-        text: `select e.seq, entry_text(e.channel_id, e.seq, e.text) as text,
-                      (select count(*) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as revisions
-                 from entries e
-                where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user'
-                  and e.deleted_at is null and e.expired_at is null`,
-      },
+      "retention_messages",
+      `select e.seq, entry_text(e.channel_id, e.seq, e.text) as text,
+              (select count(*) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as revisions
+         from entries e
+        where e.channel_id = $1 and e.seq between $2 and $3 and e.kind = 'user'
+          and e.deleted_at is null and e.expired_at is null`,
       [channel, first, last],
     );
     const prints = messages.map((message) => fingerprint(key, channel, message));
     const [row] = await this.#db.query<{ entries: number | null }>(
-      { name: "retention_texts", text: "select expire_texts($1, $2, $3, $4, $5, $6) as entries" },
+      "retention_texts",
+      "select expire_texts($1, $2, $3, $4, $5, $6) as entries",
       [channel, summary, first, last, key.id, JSON.stringify(prints)],
     );
     return row?.entries ?? null;
@@ -132,13 +131,11 @@ export class RetentionStore {
   async countStrange(of?: { readonly platform: string; readonly id: string }): Promise<number> {
     const key = await this.#keys.find();
     const [row] = await this.#db.query<{ count: number }>(
-      {
-        name: "prints_of_others",
-        text: `select count(*) as count from entry_prints p
-                where p.key_id is distinct from $1 and ($2::text is null or exists (
-                  select from entries e join channels c on c.id = e.channel_id
-                   where e.channel_id = p.channel_id and e.seq = p.seq and e.author_id = $3 and c.platform = $2))`,
-      },
+      "prints_of_others",
+      `select count(*) as count from entry_prints p
+        where p.key_id is distinct from $1 and ($2::text is null or exists (
+          select from entries e join channels c on c.id = e.channel_id
+           where e.channel_id = p.channel_id and e.seq = p.seq and e.author_id = $3 and c.platform = $2))`,
       [key?.id ?? null, of?.platform ?? null, of === undefined ? null : storableText(of.id)],
     );
     return row?.count ?? 0;
@@ -161,10 +158,8 @@ export class RetentionStore {
       number: number;
       expired: number;
     }>(
-      {
-        name: "retention_images",
-        text: "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
-      },
+      "retention_images",
+      "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
       [before, limit, after.platform, after.messageId, after.number],
     );
     if (row === undefined) return undefined;

@@ -104,10 +104,8 @@ export class AppendQueue {
     const [only] = drafts;
     if (only !== undefined && drafts.length === 1) {
       return this.#db.query(
-        {
-          name: "append_message",
-          text: "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        },
+        "append_message",
+        "select * from append_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         [
           channel,
           ...draftValues(only),
@@ -117,7 +115,7 @@ export class AppendQueue {
         ],
       );
     }
-    return this.#db.query({ name: "append_messages", text: "select * from append_messages($1, $2)" }, [
+    return this.#db.query("append_messages", "select * from append_messages($1, $2)", [
       channel,
       JSON.stringify(drafts.map(draftRecord)),
     ]);

@@ -3,12 +3,11 @@ import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundImage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import { readSaid, said } from "./entry-rows.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /** Turns of a channel among whose answers a reply is looked for. */
 const RECENT_TURNS = 200;
 
-/** A picture of a message. */
 export interface KeptImage {
   /** The platform's id of the message. */
   readonly messageId: string;
@@ -30,7 +29,6 @@ export interface ListedImage {
 
 /** A picture that a tool has brought. */
 export interface KeptResultImage {
-  /** Of its result. */
   readonly seq: Seq;
   /** Among those of the turn. */
   readonly number: number;
@@ -40,22 +38,14 @@ export interface KeptResultImage {
 }
 
 /** What belongs to messages beside their text: pictures, and what they reply to. */
-export class AttachmentStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AttachmentStore extends Rows {
   /** Keeps a message's pictures, once. Those that are there already may have been about to go for their age: they are as new. */
   async keep(platform: string, messageId: string, images: readonly InboundImage[]): Promise<void> {
     for (const [number, { name, type, bytes }] of images.entries()) {
-      await this.#db.query(
-        {
-          name: "image_keep",
-          text: `insert into images (platform, message_id, number, name, type, bytes) values ($1, $2, $3, $4, $5, $6)
-                 on conflict (platform, message_id, number) do update set kept_at = now()`,
-        },
+      await this.db.query(
+        "image_keep",
+        `insert into images (platform, message_id, number, name, type, bytes) values ($1, $2, $3, $4, $5, $6)
+         on conflict (platform, message_id, number) do update set kept_at = now()`,
         [platform, storableText(messageId), number, storableText(name), type, Buffer.from(bytes)],
       );
     }
@@ -63,40 +53,34 @@ export class AttachmentStore {
 
   /** Drops the pictures that a message's text no longer names; of several pictures with one name, all if the text names fewer. */
   async dropUnnamed(platform: string, messageId: string, text: string): Promise<void> {
-    await this.#db.query(
-      {
-        name: "images_drop_unnamed",
-        text: `delete from images i using (
-                 select name, count(*) as kept, '[image ' || name || ',' as label from images
-                  where platform = $1 and message_id = $2 group by name) named
-                where i.platform = $1 and i.message_id = $2 and i.name = named.name
-                  and length($3::text) - length(replace($3, named.label, '')) < named.kept * length(named.label)`,
-      },
+    await this.db.query(
+      "images_drop_unnamed",
+      `delete from images i using (
+         select name, count(*) as kept, '[image ' || name || ',' as label from images
+          where platform = $1 and message_id = $2 group by name) named
+        where i.platform = $1 and i.message_id = $2 and i.name = named.name
+          and length($3::text) - length(replace($3, named.label, '')) < named.kept * length(named.label)`,
       [platform, storableText(messageId), storableText(text)],
     );
   }
 
   /** The pictures of messages, the newest messages first, at most `limit`. */
   async imagesOf(platform: string, messageIds: readonly string[], limit: number): Promise<KeptImage[]> {
-    return this.#db.query<KeptImage>(
-      {
-        name: "images_of",
-        text: `select i.message_id, i.type, i.bytes from unnest($2::text[]) with ordinality m (id, place)
-                 join images i on i.platform = $1 and i.message_id = m.id
-                order by m.place desc, i.number limit $3`,
-      },
+    return this.db.query<KeptImage>(
+      "images_of",
+      `select i.message_id, i.type, i.bytes from unnest($2::text[]) with ordinality m (id, place)
+         join images i on i.platform = $1 and i.message_id = m.id
+        order by m.place desc, i.number limit $3`,
       [platform, messageIds, limit],
     );
   }
 
   /** Which pictures of messages are kept, those of a message in its order. */
   async list(platform: string, messageIds: readonly string[]): Promise<ListedImage[]> {
-    return this.#db.query<ListedImage>(
-      {
-        name: "images_list",
-        text: `select message_id, number, name, type, octet_length(bytes) as size from images
-                where platform = $1 and message_id = any($2) order by message_id, number`,
-      },
+    return this.db.query<ListedImage>(
+      "images_list",
+      `select message_id, number, name, type, octet_length(bytes) as size from images
+        where platform = $1 and message_id = any($2) order by message_id, number`,
       [platform, messageIds],
     );
   }
@@ -106,11 +90,9 @@ export class AttachmentStore {
     platform: string,
     { messageId, number }: Pick<ListedImage, "messageId" | "number">,
   ): Promise<Uint8Array | undefined> {
-    const [row] = await this.#db.query<{ bytes: Buffer }>(
-      {
-        name: "image_bytes",
-        text: "select bytes from images where platform = $1 and message_id = $2 and number = $3",
-      },
+    const [row] = await this.db.query<{ bytes: Buffer }>(
+      "image_bytes",
+      "select bytes from images where platform = $1 and message_id = $2 and number = $3",
       [platform, messageId, number],
     );
     return row?.bytes;
@@ -118,31 +100,27 @@ export class AttachmentStore {
 
   /** The pictures that the tools of a running turn have brought, in order; of those that are known by number, without their bytes. */
   async ofResults(turn: TurnId, known: readonly number[]): Promise<KeptResultImage[]> {
-    return this.#db.query<KeptResultImage>(
-      {
-        name: "images_of_results",
-        text: `select i.name::bigint as seq, i.number, i.type, case when i.number <> all ($2::integer[]) then i.bytes end as bytes
-                 from images i where i.platform = 'weir' and i.message_id = $1::bigint::text order by i.number`,
-      },
+    return this.db.query<KeptResultImage>(
+      "images_of_results",
+      `select i.name::bigint as seq, i.number, i.type, case when i.number <> all ($2::integer[]) then i.bytes end as bytes
+         from images i where i.platform = 'weir' and i.message_id = $1::bigint::text order by i.number`,
       [turn, known],
     );
   }
 
   /** What a channel's log has under these ids of the platform: messages of people, and answers. By id. */
   async said(channel: ChannelId, messageIds: readonly string[]): Promise<Map<string, EntryReference>> {
-    const rows = await this.#db.query<{ messageId: string; seq: Seq }>(
-      {
-        name: "entries_of_messages",
-        text: `select d.message_id, d.entry_seq as seq
-                 from (select t.id from turns t where t.channel_id = $1 order by t.to_seq desc limit $3) recent
-                 join deliveries d on d.turn_id = recent.id
-                where d.message_id = any($2) and d.entry_seq is not null
-               union all
-               select e.message_id, e.seq from entries e where e.message_id = any($2) and e.channel_id = $1`,
-      },
+    const rows = await this.db.query<{ messageId: string; seq: Seq }>(
+      "entries_of_messages",
+      `select d.message_id, d.entry_seq as seq
+         from (select t.id from turns t where t.channel_id = $1 order by t.to_seq desc limit $3) recent
+         join deliveries d on d.turn_id = recent.id
+        where d.message_id = any($2) and d.entry_seq is not null
+       union all
+       select e.message_id, e.seq from entries e where e.message_id = any($2) and e.channel_id = $1`,
       [channel, messageIds, RECENT_TURNS],
     );
-    const found = await readSaid(this.#db, {
+    const found = await readSaid(this.db, {
       name: "entries_replied_to",
       seqs: "$2::bigint[]",
       values: [channel, rows.map(({ seq }) => seq)],

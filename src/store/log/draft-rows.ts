@@ -5,12 +5,8 @@ import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 /** What is appended, as the rows of `entries` take it. */
 
 /** Whom a message is meant for, and how it was read; null: the channel's own agent, which heeds its author, and in time. */
-export function messageData({
-  agent,
-  chain,
-  unheard,
-  isLate = false,
-}: Meant & { readonly isLate?: boolean }): Record<string, unknown> | null {
+export function messageData(meant: Meant & { readonly isLate?: boolean }): Record<string, unknown> | null {
+  const { agent, chain, unheard, isLate = false } = meant;
   if (agent === undefined && chain === undefined && unheard === undefined && !isLate) return null;
   return {
     ...(agent !== undefined && { agent }),
@@ -27,7 +23,7 @@ export function toDraftRow(
   shown: readonly MemoryId[] = [],
 ): Record<string, unknown> {
   const isOfShown = draft.kind === "tool_call" && shown.length > 0;
-  const made = draftData(draft);
+  const made = draft.standIn === true ? { ...draftData(draft), standIn: true } : draftData(draft);
   const data = isOfShown ? { ...made, recalled: { memories: shown } } : made;
   const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
   return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };

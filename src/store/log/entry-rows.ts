@@ -42,6 +42,7 @@ interface RawEntry {
     images?: number;
     edits?: Seq;
     stopped?: boolean;
+    standIn?: true;
     absence?: { kind: Absence["kind"]; from: string; to: string };
     agent?: string;
     chain?: { id: number; hop: number };
@@ -99,14 +100,7 @@ export async function readEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read",
-      text: `${READ} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  return readResolved(client, "entries_read", `${READ} where ${IN_RANGE}`, [channel, from, to]);
 }
 
 /**
@@ -119,14 +113,8 @@ export async function readCurrentEntries(
   from: Seq,
   to: Seq,
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_current",
-      text: `${READ_WITHOUT_OUTDATED} where e.channel_id = $1 and e.seq between $2 and $3 order by e.seq`,
-    },
-    [channel, from, to],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_WITHOUT_OUTDATED} where ${IN_RANGE}`;
+  return readResolved(client, "entries_read_current", text, [channel, from, to]);
 }
 
 /** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
@@ -135,20 +123,27 @@ export async function readEntriesAt(
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<Entry[]> {
-  const rows = await client.query<RawEntry>(
-    {
-      name: "entries_read_at",
-      text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`,
-    },
-    [channel, seqs],
-  );
-  return resolve(client, channel, rows);
+  const text = `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2) order by e.seq`;
+  return readResolved(client, "entries_read_at", text, [channel, seqs]);
+}
+
+const IN_RANGE = "e.channel_id = $1 and e.seq between $2 and $3 order by e.seq";
+
+async function readResolved(
+  client: Queryable,
+  name: string,
+  text: string,
+  values: readonly [channel: ChannelId, ...unknown[]],
+): Promise<Entry[]> {
+  return resolve(client, values[0], await client.query<RawEntry>(name, text, values));
 }
 
 /** What people and agents said, as {@link said} reads it. */
 export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "authorName" | "revised" | "expired"> & {
   readonly at: Date | string;
   readonly agent: string | null;
+  /** The built-in stand-in said it, which only quotes. */
+  readonly standIn: boolean;
 };
 
 /**
@@ -160,6 +155,7 @@ function selectSaid(channel: string, seqs: string): string {
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
           select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name, e.data->>'agent' as agent,
+                 e.data->'standIn' is not null as stand_in,
                  e.expired_at is not null as expired,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
@@ -175,13 +171,10 @@ function selectSaid(channel: string, seqs: string): string {
  */
 export async function readSaid(
   client: Queryable,
-  {
-    name,
-    seqs,
-    values,
-  }: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+  parts: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
 ): Promise<RawSaid[]> {
-  return client.query<RawSaid>({ name, text: selectSaid("$1", seqs) }, values);
+  const { name, seqs, values } = parts;
+  return client.query<RawSaid>(name, selectSaid("$1", seqs), values);
 }
 
 /** Characters that one look-up brings. */
@@ -197,7 +190,7 @@ export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
 }
 
 export function said(row: RawSaid): EntryReference {
-  const { agent, ...rest } = row;
+  const { agent, standIn: _, ...rest } = row;
   const data = agent === null ? null : { agent };
   return toReference({ ...rest, data, at: new Date(row.at), deleted: false });
 }
@@ -251,13 +244,14 @@ async function readReferences(
 ): Promise<ReadonlyMap<Seq, EntryReference>> {
   if (seqs.length === 0) return new Map();
   const rows = await client.query<RawEntry>(
-    { name: "references_read", text: `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)` },
+    "references_read",
+    `${READ_CURRENT} where e.channel_id = $1 and e.seq = any($2)`,
     [channel, [...new Set(seqs)]],
   );
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
-type RawSaidEntry = Omit<RawSaid, "at" | "agent"> & Pick<RawEntry, "at" | "deleted" | "data">;
+type RawSaidEntry = Omit<RawSaid, "at" | "agent" | "standIn"> & Pick<RawEntry, "at" | "deleted" | "data">;
 
 /**
  * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches
@@ -317,7 +311,14 @@ function toEntry(
     return isPlain ? message : { ...message, ...meantBy(row.data ?? {}), ...expired };
   }
   const writer = row.data?.agent === undefined ? {} : { agent: agentId(row.data.agent) };
-  const ofTurn = { ...base, turnId: turnId(row.turnId ?? 0), after: row.afterSeq ?? 0, ...writer };
+  const standIn = row.data?.standIn === undefined ? {} : ({ standIn: true } as const);
+  const ofTurn = {
+    ...base,
+    turnId: turnId(row.turnId ?? 0),
+    after: row.afterSeq ?? 0,
+    ...writer,
+    ...standIn,
+  };
   if (row.kind === "assistant")
     return { ...ofTurn, kind: "assistant", text, stopped: row.data?.stopped ?? false };
   if (row.kind === "tool_call") return { ...ofTurn, kind: "tool_call", text, calls: row.data?.calls ?? [] };

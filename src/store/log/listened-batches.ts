@@ -83,7 +83,8 @@ export class ListenedBatches {
 
   async #writeTogether(batches: readonly Waiting[]): Promise<AppendedRow[][]> {
     const rows = await this.#db.query<{ batch: number; seq: number; duplicate: boolean; due: boolean }>(
-      { name: "append_listened", text: "select * from append_listened($1)" },
+      "append_listened",
+      "select * from append_listened($1)",
       [
         JSON.stringify(
           batches.map(({ channel, drafts }) => ({ channel, messages: drafts.map(draftRecord) })),

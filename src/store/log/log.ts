@@ -7,7 +7,6 @@ import { CARRIERS } from "../deletion/carriers/carriers.ts";
 import { DeletionEngine } from "../deletion/deletion-engine.ts";
 import { prepareDeletion } from "../deletion/deletions.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "../deletion/edits.ts";
-import { knowDeletions, knowsDeletions } from "../deletion/known-deletions.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { estimateDraft, toDraftRow } from "./draft-rows.ts";
 import { readCurrentEntries, readEntries, readEntriesAt } from "./entry-rows.ts";
@@ -69,17 +68,13 @@ export class LogStore {
       const [row] =
         images.length === 0
           ? await client.query<{ firstSeq: number }>(
-              {
-                name: "append_turn_entries",
-                text: "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
-              },
+              "append_turn_entries",
+              "select first_seq from append_turn_entries($1, $2, $3, $4, $5, $6)",
               values,
             )
           : await client.query<{ firstSeq: number }>(
-              {
-                name: "append_turn_images",
-                text: "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8)",
-              },
+              "append_turn_images",
+              "select first_seq from append_turn_images($1, $2, $3, $4, $5, $6, $7, $8)",
               [
                 ...values,
                 JSON.stringify(images.map(({ entry, type }) => ({ entry, type }))),
@@ -133,26 +128,34 @@ export class LogStore {
 
   /**
    * Notes that the channel's owner knows of all deletions up to its last one. Calls of a turn that may not are logged without words.
-   * @param last as a snapshot says
+   * @param last when that was, as the snapshot says that was read: to the microsecond
    * @returns false: there is a later one, and nothing was noted
    */
-  async knowDeletions(owner: Owner, last: string): Promise<boolean> {
-    return knowDeletions(this.#db, owner, last);
+  async knowDeletions({ channel, epoch }: Owner, last: string): Promise<boolean> {
+    const [row] = await this.#db.query<{ isAll: boolean }>(
+      "deletions_known",
+      "select know_deletions($1, $2, $3::timestamptz) as is_all",
+      [channel, epoch, last],
+    );
+    return row?.isAll === true;
   }
 
   /** Whether a turn knows of all deletions of what its model may have read. */
   async knowsDeletions(channel: ChannelId, turn: TurnId): Promise<boolean> {
-    return knowsDeletions(this.#db, channel, turn);
+    const [row] = await this.#db.query<{ knows: boolean }>(
+      "deletions_known_to",
+      "select knows_deletions($1, $2) as knows",
+      [channel, turn],
+    );
+    return row?.knows === true;
   }
 
   /** Estimated tokens of the entries from..to, those of deleted texts included. */
   async tokensOf(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
     const [row] = await this.#db.query<{ tokens: number }>(
-      {
-        name: "entries_tokens",
-        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries
-                where channel_id = $1 and seq between $2 and $3`,
-      },
+      "entries_tokens",
+      `select coalesce(sum(tokens), 0)::bigint as tokens from entries
+        where channel_id = $1 and seq between $2 and $3`,
       [channel, from, to],
     );
     return row?.tokens ?? 0;
@@ -161,10 +164,8 @@ export class LogStore {
   /** Estimated tokens of the messages and calls among the entries from..to that were not deleted. */
   async tokensLeft(channel: ChannelId, from: Seq, to: Seq): Promise<number> {
     const [row] = await this.#db.query<{ tokens: number }>(
-      {
-        name: "entries_tokens_left",
-        text: `select coalesce(sum(tokens), 0)::bigint as tokens from entries where ${LEFT}`,
-      },
+      "entries_tokens_left",
+      `select coalesce(sum(tokens), 0)::bigint as tokens from entries where ${LEFT}`,
       [channel, from, to],
     );
     return row?.tokens ?? 0;
@@ -173,11 +174,9 @@ export class LogStore {
   /** Are texts among the entries from..to no longer kept? */
   async hasExpired(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "texts_expired",
-        text: `select from summaries where channel_id = $1 and level = 1 and texts_gone_at is not null
-                  and from_seq <= $3 and to_seq >= $2 limit 1`,
-      },
+      "texts_expired",
+      `select from summaries where channel_id = $1 and level = 1 and texts_gone_at is not null
+          and from_seq <= $3 and to_seq >= $2 limit 1`,
       [channel, from, to],
     );
     return rows.length > 0;
@@ -185,13 +184,11 @@ export class LogStore {
 
   /** Is there anything left among the entries from..to that somebody said or did? */
   async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
-    const rows = await this.#db.query(
-      {
-        name: "entries_have_text",
-        text: `select from entries where ${LEFT} limit 1`,
-      },
-      [channel, from, to],
-    );
+    const rows = await this.#db.query("entries_have_text", `select from entries where ${LEFT} limit 1`, [
+      channel,
+      from,
+      to,
+    ]);
     return rows.length > 0;
   }
 
@@ -208,19 +205,17 @@ export class LogStore {
   /** The kept current texts of the edited messages in from..to; the newest edits, by seq. */
   async newestEdits(channel: ChannelId, from: Seq, to: Seq, limit: number): Promise<CurrentText[]> {
     return this.#db.query<{ author: string; at: Date; text: string }>(
-      {
-        name: "edits_newest",
-        text: `select author, at, text from (
-                 select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
-                   from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
-                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
-                  order by r.seq, r.revision desc
-               ) edits where seq in (
-                 select r.seq from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
-                  where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
-                  group by r.seq order by max(r.at) desc limit $4
-               ) order by seq`,
-      },
+      "edits_newest",
+      `select author, at, text from (
+         select distinct on (r.seq) r.seq, r.at as edited_at, e.author_name as author, e.at, r.text
+           from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
+          where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
+          order by r.seq, r.revision desc
+       ) edits where seq in (
+         select r.seq from revisions r join entries e on e.channel_id = r.channel_id and e.seq = r.seq
+          where r.channel_id = $1 and r.seq between $2 and $3 and e.deleted_at is null and e.expired_at is null
+          group by r.seq order by max(r.at) desc limit $4
+       ) order by seq`,
       [channel, from, to, limit],
     );
   }
@@ -231,7 +226,6 @@ export class LogStore {
   }
 }
 
-/** The entry that a draft became. */
 export function entryOfDraft(
   draft: TurnEntryDraft,
   seq: Seq,

@@ -29,7 +29,6 @@ export interface AppendedRow {
   readonly turnId?: TurnId | null;
 }
 
-/** What the log takes of a message. */
 export type LoggedMessage = Pick<
   InboundMessage,
   "id" | "author" | "text" | "at" | "addressed" | "replyTo" | "isBackground" | "isLate"
@@ -58,15 +57,8 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
 }
 
 /** In the order of `append_message`. */
-export function draftValues({
-  messageId,
-  author,
-  text,
-  tokens,
-  at,
-  addressed,
-  replyTo,
-}: MessageDraft): unknown[] {
+export function draftValues(draft: MessageDraft): unknown[] {
+  const { messageId, author, text, tokens, at, addressed, replyTo } = draft;
   return [messageId, author.id, author.name, author.isBot, text, tokens, at, addressed, replyTo];
 }
 
@@ -95,7 +87,6 @@ export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
   return { duplicate: false, seq, entry: loggedEntry(draft, seq), turn };
 }
 
-/** The entry that a message has become. */
 export function loggedEntry(draft: MessageDraft, seq: Seq): UserEntry {
   const { isLate: _, ...entry } = draft;
   return { ...entry, seq };

@@ -2,7 +2,7 @@ import { type AgentId, type ChannelAddress, type ChannelId, type MemoryId } from
 import type { MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
 import type { ChannelRow } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { type ListedMemory } from "./memories.ts";
 import { askedBy, type AskingChannel, SAID_IN, IN_SCOPE } from "./memory-scope.ts";
 import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "./memory-rows.ts";
@@ -11,7 +11,6 @@ import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "
 export interface CitedMemory extends ListedMemory {
   /** Whose it is. */
   readonly agent: AgentId;
-  /** Where it was said. */
   readonly channel: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">;
   /** All channels of that workspace see it. */
   readonly isShared: boolean;
@@ -19,7 +18,6 @@ export interface CitedMemory extends ListedMemory {
   readonly sources: readonly CitedSource[];
 }
 
-/** A message that proves a memory. */
 export interface CitedSource extends MemorySource {
   readonly author: string;
   readonly at: Date;
@@ -53,22 +51,14 @@ const OWN_WORDS = `exists (select from memory_sources s where s.memory_id = m.id
    where s.memory_id = m.id and e.author_id is distinct from $1)`;
 
 /** Memories with what proves them, for the people who may see them. */
-export class CitedMemoryStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CitedMemoryStore extends Rows {
   /** Which of these the asking channel may see, each with what proves it. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<CitedMemory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawCited>(
-      {
-        name: "memories_cited",
-        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
-                 from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
-      },
+    const rows = await this.db.query<RawCited>(
+      "memories_cited",
+      `select ${CITED_COLUMNS}, ${SAID_IN} as from
+         from memories m join channels c on c.id = m.channel_id where ${IN_SCOPE} and m.id = any($5)`,
       [...askedBy(asker), ids],
     );
     return rows.map(toCited);
@@ -83,14 +73,12 @@ export class CitedMemoryStore {
     { id, name }: { readonly id: string; readonly name: string },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited>(
-      {
-        name: "memories_about",
-        text: `select ${CITED_COLUMNS}, ${SAID_IN} as from
-                 from memories m join channels c on c.id = m.channel_id
-                where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
-                order by m.valid_from desc, m.id desc limit $7`,
-      },
+    const rows = await this.db.query<RawCited>(
+      "memories_about",
+      `select ${CITED_COLUMNS}, ${SAID_IN} as from
+         from memories m join channels c on c.id = m.channel_id
+        where ${IN_SCOPE} and (${ASSERTER} = $5 or normal_text(m.subject) = normal_text($6))
+        order by m.valid_from desc, m.id desc limit $7`,
       [...askedBy(asker), storableText(id), storableText(name), limit],
     );
     return rows.map(toCited);
@@ -107,17 +95,15 @@ export class CitedMemoryStore {
     elsewhere: { readonly than: ChannelId; readonly id?: MemoryId },
     limit: number,
   ): Promise<CitedMemory[]> {
-    const rows = await this.#db.query<RawCited & { ownProofs: number }>(
-      {
-        name: "memories_own_words",
-        text: `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
-                 from memories m join channels c on c.id = m.channel_id and c.platform = $2
-                where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
-                        select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
-                         where e.author_id = $1 and e.kind = 'user')
-                  and ${OWN_WORDS}
-                order by m.valid_from desc, m.id desc limit $4`,
-      },
+    const rows = await this.db.query<RawCited & { ownProofs: number }>(
+      "memories_own_words",
+      `select ${CITED_COLUMNS}, 'elsewhere' as from, ${OWN_PROOFS} as own_proofs
+         from memories m join channels c on c.id = m.channel_id and c.platform = $2
+        where c.id <> $3 and ($5::bigint is null or m.id = $5) and m.id in (
+                select s.memory_id from entries e join memory_sources s on s.channel_id = e.channel_id and s.seq = e.seq
+                 where e.author_id = $1 and e.kind = 'user')
+          and ${OWN_WORDS}
+        order by m.valid_from desc, m.id desc limit $4`,
       [storableText(person), platform, elsewhere.than, limit, elsewhere.id ?? null],
     );
     return rows.map((row) => toCited({ ...row, otherwise: null, sameAs: null, proofs: row.ownProofs }));

@@ -8,7 +8,7 @@ import {
 } from "../../core/ids.ts";
 import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 import {
   ASSERTER,
@@ -42,7 +42,6 @@ export interface MemoryQuery {
   readonly limit: number;
 }
 
-/** A found memory. */
 export interface MemoryHit {
   readonly memory: Memory;
   /** How well its words fit, and which share of the query's pieces it holds; each from 0 to 1. */
@@ -54,16 +53,12 @@ export interface MemoryHit {
   readonly asserter: string | null;
 }
 
-/** A memory with everything that is known of it. */
 export interface MemoryRecord extends Memory {
   /** It was read from a file. */
   readonly imported?: true;
   readonly agent: AgentId;
   readonly channel: ChannelAddress;
-  readonly sources: readonly (MemorySource & {
-    readonly author: string;
-    readonly at: Date;
-  })[];
+  readonly sources: readonly (MemorySource & { readonly author: string; readonly at: Date })[];
 }
 
 /** A memory as people of a channel are shown it. */
@@ -81,12 +76,10 @@ export interface RejectedMemories {
   readonly lastAt: Date;
 }
 
-/** Whose a memory is. */
 export interface Owned {
   readonly id: MemoryId;
   /** Id of the person who said it first; null: the agent itself. */
   readonly asserter: string | null;
-  /** The messages of people that prove it. */
   readonly messages: readonly { readonly id: string; readonly author: string }[];
 }
 
@@ -110,20 +103,14 @@ export const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
   ) m`;
 
 /** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
-export class MemoryStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MemoryStore extends Rows {
   /**
    * Memories that the asking channel may see and that share a word or a piece of one with the query.
    * @param signal ends the look-up
    */
   async search(asker: AskingChannel, query: MemoryQuery, signal?: AbortSignal): Promise<MemoryHit[]> {
     // One after the other: a search takes one connection at a time.
-    const db = this.#db.lookUps(signal);
+    const db = this.db.lookUps(signal);
     const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
     const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
     const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
@@ -142,13 +129,11 @@ export class MemoryStore {
 
   /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
   async inScope(asker: AskingChannel, limit: number): Promise<ListedMemory[]> {
-    const rows = await this.#db.query<RawMemory & { from: ListedMemory["from"] }>(
-      {
-        name: "memories_in_scope",
-        text: `select ${MEMORY_COLUMNS}, ${SAID_IN} as from
-                 from memories m where ${IN_SCOPE} and not (m.valid_to is null and ${IS_FOLDED})
-                order by m.valid_from desc, m.id desc limit $5`,
-      },
+    const rows = await this.db.query<RawMemory & { from: ListedMemory["from"] }>(
+      "memories_in_scope",
+      `select ${MEMORY_COLUMNS}, ${SAID_IN} as from
+         from memories m where ${IN_SCOPE} and not (m.valid_to is null and ${IS_FOLDED})
+        order by m.valid_from desc, m.id desc limit $5`,
       [...askedBy(asker), limit],
     );
     return rows.map((row) => ({ ...memoryOf(row), from: row.from }));
@@ -156,12 +141,10 @@ export class MemoryStore {
 
   /** Those of the channel that asks that this person said first (null: whoever did), the newest first. */
   async assertedBy(asker: AskingChannel, person: string | null, limit: number): Promise<Memory[]> {
-    const rows = await this.#db.query<RawMemory>(
-      {
-        name: "memories_asserted",
-        text: `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
-                order by m.valid_from desc, m.id desc limit $6`,
-      },
+    const rows = await this.db.query<RawMemory>(
+      "memories_asserted",
+      `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.channel_id = $2 and ($5::text is null or ${ASSERTER} = $5)
+        order by m.valid_from desc, m.id desc limit $6`,
       [...askedBy(asker), person === null ? null : storableText(person), limit],
     );
     return rows.map(memoryOf);
@@ -170,11 +153,9 @@ export class MemoryStore {
   /** Which of these the asking channel may see. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<Memory[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db.query<RawMemory>(
-      {
-        name: "memories_visible",
-        text: `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
-      },
+    const rows = await this.db.query<RawMemory>(
+      "memories_visible",
+      `select ${MEMORY_COLUMNS} from memories m where ${IN_SCOPE} and m.id = any($5) order by m.id`,
       [...askedBy(asker), ids],
     );
     return rows.map(memoryOf);
@@ -182,15 +163,13 @@ export class MemoryStore {
 
   /** A memory that comes from the channel that asks; undefined: there is none of this number, or it may not see it. */
   async find(asker: AskingChannel, id: number): Promise<OwnedMemory | undefined> {
-    const [row] = await this.#db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
-      {
-        name: "memory_find",
-        text: `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
-                      (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'asserter', memory_asserter(f.id, f.asserted_by),
-                                                                    'messages', ${messagesOf("f")}) order by f.id), '[]')
-                         from memories f where f.same_as = m.id and f.scope = m.scope and f.valid_to is null and m.valid_to is null) as stands_for
-                 from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
-      },
+    const [row] = await this.db.query<RawMemory & Pick<OwnedMemory, "asserter" | "messages" | "standsFor">>(
+      "memory_find",
+      `select ${MEMORY_COLUMNS}, ${ASSERTER} as asserter, ${messagesOf("m")} as messages,
+              (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'asserter', memory_asserter(f.id, f.asserted_by),
+                                                            'messages', ${messagesOf("f")}) order by f.id), '[]')
+                 from memories f where f.same_as = m.id and f.scope = m.scope and f.valid_to is null and m.valid_to is null) as stands_for
+         from memories m where ${IN_SCOPE} and m.channel_id = $2 and m.id = $5`,
       [...askedBy(asker), id],
     );
     return (
@@ -202,8 +181,9 @@ export class MemoryStore {
    * Number of deletions of texts that were said in a channel or a thread's channel, or shown there from another channel.
    */
   async takenBack(channel: ChannelId): Promise<number> {
-    const [row] = await this.#db.query<{ takenBack: number }>(
-      { name: "channel_taken_back_of", text: "select notes_taken_back($1) as taken_back" },
+    const [row] = await this.db.query<{ takenBack: number }>(
+      "channel_taken_back_of",
+      "select notes_taken_back($1) as taken_back",
       [channel],
     );
     return row?.takenBack ?? 0;
@@ -212,20 +192,15 @@ export class MemoryStore {
   /** Counts refused memories; what they said is kept nowhere. */
   async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
     if (reasons.length === 0) return;
-    await this.#db.query({ name: "memories_rejected", text: "select count_rejected($1, $2)" }, [
-      channel,
-      reasons,
-    ]);
+    await this.db.query("memories_rejected", "select count_rejected($1, $2)", [channel, reasons]);
   }
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.#db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
-      {
-        name: "memories_rejections",
-        text: `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
-                where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
-      },
+    const rows = await this.db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
+      "memories_rejections",
+      `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
+        where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
       [filter.channel ?? null],
     );
     return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
@@ -233,18 +208,16 @@ export class MemoryStore {
 
   /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
   async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
-    const rows = await this.#db.query<RawRecord>(
-      {
-        name: "memories_list",
-        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
-                      (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
-                                                           'author', coalesce(e.author_name, m.agent)) order by s.seq)
-                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                        where s.memory_id = m.id) as sources
-                 from memories m join channels c on c.id = m.channel_id
-                where ($1::bigint is null or m.channel_id = $1)
-                order by m.valid_from desc, m.id desc limit $2`,
-      },
+    const rows = await this.db.query<RawRecord>(
+      "memories_list",
+      `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+              (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
+                                                   'author', coalesce(e.author_name, m.agent)) order by s.seq)
+                 from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                where s.memory_id = m.id) as sources
+         from memories m join channels c on c.id = m.channel_id
+        where ($1::bigint is null or m.channel_id = $1)
+        order by m.valid_from desc, m.id desc limit $2`,
       [filter.channel ?? null, limit],
     );
     return rows.map((row) => ({
@@ -269,11 +242,7 @@ async function byTheirWords(
   asker: AskingChannel,
   query: MemoryQuery,
 ): Promise<ScoredMemory[]> {
-  return db.query({ name: "memories_by_words", text: MEMORIES_BY_WORDS }, [
-    ...askedBy(asker),
-    query.words,
-    query.limit,
-  ]);
+  return db.query("memories_by_words", MEMORIES_BY_WORDS, [...askedBy(asker), query.words, query.limit]);
 }
 
 /** What is visible and has a score, the best first. @param score of a row of `visible`, and @param limit: SQL */
@@ -289,14 +258,12 @@ async function byTheirPieces(
   query: MemoryQuery,
 ): Promise<ScoredMemory[]> {
   return db.query(
-    {
-      name: "memories_by_pieces",
-      text: visibleByScore(
-        `(select count(*) from unnest($5::text[]) piece
+    "memories_by_pieces",
+    visibleByScore(
+      `(select count(*) from unnest($5::text[]) piece
            where position(piece in concat_ws(' ', subject, asserted_by, statement)) > 0) / cardinality($5::text[])::float8`,
-        "$6",
-      ),
-    },
+      "$6",
+    ),
     [...askedBy(asker), query.pieces, query.limit],
   );
 }
@@ -307,16 +274,14 @@ async function byTheirTimes(
   query: MemoryQuery,
 ): Promise<ScoredMemory[]> {
   return db.query(
-    {
-      name: "memories_by_times",
-      text: visibleByScore(
-        `(select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
+    "memories_by_times",
+    visibleByScore(
+      `(select max(case when refers_from <= asked.until and refers_to >= asked.since then 1.0
                           when (valid_from at time zone 'UTC')::date between asked.since and asked.until then 0.5
                           else 0 end)::float8
             from unnest($5::date[], $6::date[]) asked (since, until))`,
-        "$7",
-      ),
-    },
+      "$7",
+    ),
     [...askedBy(asker), query.times.map(({ from }) => from), query.times.map(({ to }) => to), query.limit],
   );
 }
@@ -338,14 +303,12 @@ export async function readStatements(
       "id" | "type" | "assertedBy" | "validFrom" | "statement" | "refersFrom" | "refersTo" | "otherwise"
     >
   >(
-    {
-      name: "memories_read_in",
-      text: `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
-                    m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
-               from channels here cross join lateral (
-                 select * from memories m where m.id = any($2) and ${seenBy("coalesce($3::text, here.agent)", "here.id", "here.workspace", "here.kind")}
-               ) m where here.id = $1`,
-    },
+    "memories_read_in",
+    `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
+            m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
+       from channels here cross join lateral (
+         select * from memories m where m.id = any($2) and ${seenBy("coalesce($3::text, here.agent)", "here.id", "here.workspace", "here.kind")}
+       ) m where here.id = $1`,
     [channel, [...new Set(ids)], agent ?? null],
   );
   return new Map(

@@ -37,7 +37,6 @@ export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by a
 /** Id of who said it first; null: the agent. */
 export const ASSERTER = "memory_asserter(m.id, m.asserted_by)";
 
-/** A memory by its columns. */
 export function memoryOf(row: RawMemory): Memory {
   return {
     id: row.id,
@@ -64,7 +63,5 @@ export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "re
 
 export function dissentOf({ otherwise }: Pick<RawMemory, "otherwise">): { otherwise?: Dissent[] } {
   if (otherwise === null) return {};
-  return {
-    otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })),
-  };
+  return { otherwise: otherwise.map(({ id, by, at }) => ({ id, assertedBy: by, at: new Date(at) })) };
 }

@@ -2,7 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
 import { MEMORY_COLUMNS, type RawMemory, memoryOf } from "./memory-rows.ts";
@@ -26,7 +26,6 @@ export interface PortableSource {
   readonly quote: string;
 }
 
-/** A message to look for. */
 export type WantedMessage = Pick<PortableSource, "message" | "author">;
 
 /** What became of a memory from a file: its number; null: it is known; or why it is refused. */
@@ -37,26 +36,18 @@ interface RawPortable extends RawMemory, ChannelAddress, Pick<PortableMemory, "a
 }
 
 /** Memories on their way into a file, and out of one. */
-export class MemoryTransferStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MemoryTransferStore extends Rows {
   /** The memories behind an id, of all channels or of one; by id, `limit` at most. */
   async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
-    const rows = await this.#db.query<RawPortable>(
-      {
-        name: "memories_page",
-        text: `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
-                      (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
-                                          'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
-                         from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                        where s.memory_id = m.id) as sources
-                 from memories m join channels c on c.id = m.channel_id
-                where m.id > $1 and ($3::bigint is null or m.channel_id = $3) order by m.id limit $2`,
-      },
+    const rows = await this.db.query<RawPortable>(
+      "memories_page",
+      `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
+              (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
+                                  'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
+                 from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+                where s.memory_id = m.id) as sources
+         from memories m join channels c on c.id = m.channel_id
+        where m.id > $1 and ($3::bigint is null or m.channel_id = $3) order by m.id limit $2`,
       [behind, limit, channel ?? null],
     );
     return rows.map((row) => ({
@@ -70,7 +61,7 @@ export class MemoryTransferStore {
 
   /** When a text of the channel was last edited or taken back; null: never. */
   async erasedAt(channel: ChannelId): Promise<Date | null> {
-    return readErasedAt(this.#db, channel);
+    return readErasedAt(this.db, channel);
   }
 
   /**
@@ -88,17 +79,17 @@ export class MemoryTransferStore {
       erasedAt: Date | null,
     ) => MemoryDraft | { readonly refused: Refusal },
   ): Promise<Imported<Refusal>> {
-    return this.#db.transaction(async (client) => {
-      await client.query(
-        { name: "channel_lock", text: "select from channels where id = $1 for no key update" },
-        [channel.id],
-      );
+    return this.db.transaction(async (client) => {
+      await client.query("channel_lock", "select from channels where id = $1 for no key update", [
+        channel.id,
+      ]);
       const messages: (Entry | undefined)[] = [];
       for (const one of wanted) messages.push(await findMessage(client, channel.id, one));
       const draft = check(messages, await readErasedAt(client, channel.id));
       if ("refused" in draft) return draft;
       const [row] = await client.query<{ id: MemoryId | null }>(
-        { name: "memory_import", text: "select import_memory($1, $2, $3, $4) as id" },
+        "memory_import",
+        "select import_memory($1, $2, $3, $4) as id",
         [channel.id, JSON.stringify(draft), limits.scope, limits.until],
       );
       return { id: row?.id ?? null };
@@ -112,18 +103,13 @@ async function findMessage(
   { message, author }: WantedMessage,
 ): Promise<Entry | undefined> {
   if (message === null) return undefined;
-  const [found] = await client.query<{ seq: Seq }>(
-    author === null
-      ? {
-          name: "own_message_find",
-          text: "select entry_seq as seq from deliveries where channel_id = $1 and message_id = $2 and entry_seq is not null",
-        }
-      : {
-          name: "message_find",
-          text: "select seq from entries where channel_id = $1 and message_id = $2 and author_id = $3 and deleted_at is null",
-        },
-    author === null ? [channel, message] : [channel, message, author],
-  );
+  const own =
+    "select entry_seq as seq from deliveries where channel_id = $1 and message_id = $2 and entry_seq is not null";
+  const said =
+    "select seq from entries where channel_id = $1 and message_id = $2 and author_id = $3 and deleted_at is null";
+  const [found] = await (author === null
+    ? client.query<{ seq: Seq }>("own_message_find", own, [channel, message])
+    : client.query<{ seq: Seq }>("message_find", said, [channel, message, author]));
   if (found === undefined) return undefined;
   const [entry] = await readCurrentEntries(client, channel, found.seq, found.seq);
   return entry?.deleted === true ? undefined : entry;
@@ -131,7 +117,8 @@ async function findMessage(
 
 async function readErasedAt(client: Queryable, channel: ChannelId): Promise<Date | null> {
   const [row] = await client.query<{ at: Date | null }>(
-    { name: "channel_erased_at", text: "select erased_at as at from search_progress where channel_id = $1" },
+    "channel_erased_at",
+    "select erased_at as at from search_progress where channel_id = $1",
     [channel],
   );
   return row?.at ?? null;

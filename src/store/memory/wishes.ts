@@ -20,7 +20,6 @@ export interface KeptWishes {
   readonly doubted: readonly DoubtedWish[];
 }
 
-/** What is there of one channel. */
 export interface KeptHere extends KeptWishes {
   readonly rejections: readonly Rejection[];
 }
@@ -48,7 +47,6 @@ function signedPart(
   return ["wish", channel, agent, seq, act, topic, person, asker, wish, quote, at];
 }
 
-/** With what wishes are signed. */
 export interface Signing {
   readonly signer: Signer;
   /** Wishes are not kept, because they could not be signed. */
@@ -80,7 +78,7 @@ export class WishStore {
 
   /** For whoever runs Weir: the wishes of all channels. */
   async all(): Promise<KeptWishes> {
-    return checked(await this.#db.query<RawWish>({ name: "wishes_all", text: SELECT }), this.#signer);
+    return checked(await this.#db.query<RawWish>("wishes_all", SELECT), this.#signer);
   }
 
   /** Ends what somebody wished for, there or in the thread's channel: these wishes are gone. @returns whether there were any */
@@ -97,17 +95,15 @@ export class WishStore {
   }
 
   async #change(name: string, call: string, values: readonly unknown[]): Promise<boolean> {
-    const [row] = await this.#db.query<{ done: boolean }>({ name, text: `select ${call} as done` }, values);
+    const [row] = await this.#db.query<{ done: boolean }>(name, `select ${call} as done`, values);
     return row?.done === true;
   }
 
   /** When the channel's newest turn began; null: there was none. */
   async answeredAt(channel: ChannelId): Promise<Date | null> {
     const [row] = await this.#db.query<{ at: Date | null }>(
-      {
-        name: "turn_newest",
-        text: "select (select started_at from turns where channel_id = $1 order by id desc limit 1) as at",
-      },
+      "turn_newest",
+      "select (select started_at from turns where channel_id = $1 order by id desc limit 1) as at",
       [channel],
     );
     return row?.at ?? null;
@@ -134,7 +130,7 @@ export async function readWishes(client: Queryable, channel: ChannelId, signer: 
         select *, row_number() over (partition by asker order by at desc, id desc) as place from (${SELECT} where ${KNOWN}) known
       ) placed where place <= ${MOST_OF_ONE} order by at desc, id desc limit ${MOST_WISHES}
     ) newest order by at, id`;
-  return checked(await client.query<RawWish>({ name: "wishes_read", text }, [channel]), signer);
+  return checked(await client.query<RawWish>("wishes_read", text, [channel]), signer);
 }
 
 /** Answers that are looked at, the newest that are covered. */
@@ -151,19 +147,17 @@ const BAD = "/(👎[^/]*|❌[^/]*|(-1|thumbsdown|x)(::[^/]*)?)(/[0-9]+)?$";
  */
 export async function readRejections(client: Queryable, channel: ChannelId): Promise<Rejection[]> {
   const rows = await client.query<{ turn: number; at: Date; person: string }>(
-    {
-      name: "rejections_read",
-      text: `select distinct t.id as turn, t.started_at as at, e.author_id as person
-               from channels c
-               cross join lateral (
-                 select t.id, t.started_at from turns t
-                  where t.channel_id = c.id and t.to_seq <= c.covered_to and t.agent is null order by t.to_seq desc limit ${ANSWERS}) t
-               join deliveries d on d.turn_id = t.id
-               join entries e on e.reply_to = d.message_id and e.message_id like '${REACTION_PREFIX}%' and e.channel_id = c.id
-              where c.id = $1 and e.seq <= c.covered_to and e.deleted_at is null
-                and e.message_id ~ $2
-              order by t.started_at, t.id, e.author_id`,
-    },
+    "rejections_read",
+    `select distinct t.id as turn, t.started_at as at, e.author_id as person
+       from channels c
+       cross join lateral (
+         select t.id, t.started_at from turns t
+          where t.channel_id = c.id and t.to_seq <= c.covered_to and t.agent is null order by t.to_seq desc limit ${ANSWERS}) t
+       join deliveries d on d.turn_id = t.id
+       join entries e on e.reply_to = d.message_id and e.message_id like '${REACTION_PREFIX}%' and e.channel_id = c.id
+      where c.id = $1 and e.seq <= c.covered_to and e.deleted_at is null
+        and e.message_id ~ $2
+      order by t.started_at, t.id, e.author_id`,
     [channel, BAD],
   );
   return rows.map(({ turn, at, person }) => ({ turn: turnId(turn), at, person }));
@@ -189,20 +183,8 @@ async function genuineness(row: RawWish, signer: Signer): Promise<Genuineness | 
   }
 }
 
-function toWish({
-  id,
-  seq,
-  act,
-  topic,
-  person,
-  asker,
-  askerName,
-  wish,
-  quote,
-  at,
-  message,
-  ...row
-}: RawWish): Wish {
+function toWish(raw: RawWish): Wish {
+  const { id, seq, act, topic, person, asker, askerName, wish, quote, at, message, ...row } = raw;
   const refusals = row.refusals.map((one) => ({ person: one.person, at: new Date(one.at) }));
   const channel = channelId(row.channelId);
   const kept = { id, channel, askerName, at, message, refusals, learnedAt: row.learnedAt };
@@ -221,7 +203,8 @@ export async function signWishes(
 ): Promise<readonly SignedWish[]> {
   if (drafts.length === 0) return [];
   const [row] = await client.query<{ agent: string }>(
-    { name: "channel_agent", text: "select agent from channels where id = $1" },
+    "channel_agent",
+    "select agent from channels where id = $1",
     [channel],
   );
   if (row === undefined) return [];

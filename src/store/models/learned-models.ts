@@ -1,6 +1,5 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
-/** A row of `learned_models`. */
 export interface LearnedModelRow {
   readonly model: string;
   /** A window, how it was learned and until when it is believed, with what was configured at that time (0: nothing). */
@@ -26,20 +25,12 @@ interface RawLearned {
 }
 
 /** What was learned of models, by a hash of their server's address. All daemons of the database share it. */
-export class LearnedModelStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class LearnedModelStore extends Rows {
   async load(server: string): Promise<LearnedModelRow[]> {
-    const rows = await this.#db.query<RawLearned>(
-      {
-        name: "learned_models_load",
-        text: `select model, window_tokens, configured, window_at, factor, window_source, window_until
-                 from learned_models where server = $1`,
-      },
+    const rows = await this.db.query<RawLearned>(
+      "learned_models_load",
+      `select model, window_tokens, configured, window_at, factor, window_source, window_until
+         from learned_models where server = $1`,
       [server],
     );
     return rows.map(({ model, windowTokens: tokens, configured, windowAt: at, factor, ...known }) => {
@@ -55,38 +46,32 @@ export class LearnedModelStore {
     model: string,
     { tokens, source, configured, at, until }: NonNullable<LearnedModelRow["window"]>,
   ): Promise<void> {
-    await this.#db.query(
-      {
-        name: "learned_window_keep",
-        text: `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
-               values ($1, $2, $3, $4, $5, $6, $7)
-               on conflict (server, model) do update
-                  set window_tokens = excluded.window_tokens, configured = excluded.configured,
-                      window_at = excluded.window_at, window_source = excluded.window_source,
-                      window_until = excluded.window_until
-                where l.window_at is null or l.window_at <= excluded.window_at`,
-      },
+    await this.db.query(
+      "learned_window_keep",
+      `insert into learned_models as l (server, model, window_tokens, configured, window_at, window_source, window_until)
+       values ($1, $2, $3, $4, $5, $6, $7)
+       on conflict (server, model) do update
+          set window_tokens = excluded.window_tokens, configured = excluded.configured,
+              window_at = excluded.window_at, window_source = excluded.window_source,
+              window_until = excluded.window_until
+        where l.window_at is null or l.window_at <= excluded.window_at`,
       [server, model, tokens, configured, at, source, until],
     );
   }
 
   async forget(server: string, model: string): Promise<void> {
-    await this.#db.query(
-      {
-        name: "learned_models_forget",
-        text: "delete from learned_models where server = $1 and model = $2",
-      },
+    await this.db.query(
+      "learned_models_forget",
+      "delete from learned_models where server = $1 and model = $2",
       [server, model],
     );
   }
 
   async keepFactor(server: string, model: string, factor: number): Promise<void> {
-    await this.#db.query(
-      {
-        name: "learned_factor_keep",
-        text: `insert into learned_models (server, model, factor) values ($1, $2, $3)
-               on conflict (server, model) do update set factor = excluded.factor`,
-      },
+    await this.db.query(
+      "learned_factor_keep",
+      `insert into learned_models (server, model, factor) values ($1, $2, $3)
+       on conflict (server, model) do update set factor = excluded.factor`,
       [server, model, factor],
     );
   }

@@ -1,6 +1,5 @@
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
-/** A row of `refused_fields`. */
 export interface RefusedFieldRow {
   readonly model: string;
   readonly refused: {
@@ -12,30 +11,20 @@ export interface RefusedFieldRow {
 }
 
 /** What models have refused, by a hash of their server's address. All daemons of the database share it. */
-export class RefusedFieldStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RefusedFieldStore extends Rows {
   async load(server: string): Promise<RefusedFieldRow[]> {
-    const rows = await this.#db.query<{ model: string } & RefusedFieldRow["refused"]>(
-      {
-        name: "refused_fields_load",
-        text: "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
-      },
+    const rows = await this.db.query<{ model: string } & RefusedFieldRow["refused"]>(
+      "refused_fields_load",
+      "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
       [server],
     );
     return rows.map(({ model, ...refused }) => ({ model, refused }));
   }
 
   async forget(server: string, model: string): Promise<void> {
-    await this.#db.query(
-      {
-        name: "refused_fields_forget",
-        text: "delete from refused_fields where server = $1 and model = $2",
-      },
+    await this.db.query(
+      "refused_fields_forget",
+      "delete from refused_fields where server = $1 and model = $2",
       [server, model],
     );
   }
@@ -46,12 +35,10 @@ export class RefusedFieldStore {
     model: string,
     { field, value, status, code }: RefusedFieldRow["refused"],
   ): Promise<void> {
-    await this.#db.query(
-      {
-        name: "refused_field_keep",
-        text: `insert into refused_fields (server, model, field, value, status, code)
-               values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-      },
+    await this.db.query(
+      "refused_field_keep",
+      `insert into refused_fields (server, model, field, value, status, code)
+       values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
       [server, model, field, value, status, code],
     );
   }

@@ -75,12 +75,10 @@ export class Lexemes {
   async #ask(text: string, words: readonly string[]): Promise<string[]> {
     const fresh = words.filter((word) => !this.#words.has(word)).slice(0, LEARNED_AT_ONCE);
     const [row] = await this.#db.query<{ lexemes: string[]; learned: string[] }>(
-      {
-        name: "search_lexemes",
-        text: `select tsvector_to_array(to_tsvector('english', $1)) || acronyms($1) as lexemes,
-                      array(select coalesce((tsvector_to_array(to_tsvector('english', word)))[1], '${NONE}')
-                              from unnest($2::text[]) with ordinality w (word, place) order by place) as learned`,
-      },
+      "search_lexemes",
+      `select tsvector_to_array(to_tsvector('english', $1)) || acronyms($1) as lexemes,
+              array(select coalesce((tsvector_to_array(to_tsvector('english', word)))[1], '${NONE}')
+                      from unnest($2::text[]) with ordinality w (word, place) order by place) as learned`,
       [text, fresh],
     );
     for (const [index, word] of fresh.entries()) this.#words.set(word, row?.learned[index] ?? NONE);

@@ -9,13 +9,11 @@ import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
 import { steadyNow } from "../../async/clock.ts";
 
-/** A found entry. */
 export interface SearchHit {
   readonly seq: Seq;
   readonly score: number;
 }
 
-/** What to look for in a channel. */
 export interface SearchQuery {
   /** A query in the syntax of tsquery that finds by the index; "": by no words. */
   readonly pick: string;
@@ -29,7 +27,6 @@ export interface SearchQuery {
   readonly limit: number;
 }
 
-/** What was found, yet to be ranked. */
 export interface FoundLines {
   /** Lines that hold a picking term, and two on each side of them. */
   readonly lines: LineColumns;
@@ -73,7 +70,8 @@ export class SearchStore {
    */
   async index(channel: ChannelId, limit: number): Promise<number> {
     const [row] = await this.#db.query<{ taken: number }>(
-      { name: "index_channel", text: "select index_channel($1, $2) as taken" },
+      "index_channel",
+      "select index_channel($1, $2) as taken",
       [channel, limit],
     );
     return row?.taken ?? 0;
@@ -85,7 +83,8 @@ export class SearchStore {
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
     const rows = await this.#db.query<{ channel: ChannelId; taken: number }>(
-      { name: "index_channels", text: "select channel_id as channel, taken from index_channels($1, $2)" },
+      "index_channels",
+      "select channel_id as channel, taken from index_channels($1, $2)",
       [channels, limit],
     );
     await this.#merge();
@@ -96,18 +95,15 @@ export class SearchStore {
 
   /** A search reads what is not merged yet from its beginning to its end. */
   async #merge(): Promise<void> {
-    await this.#db.query({
-      name: "index_merge",
-      text: "select gin_clean_pending_list('entry_search_words')",
-    });
+    await this.#db.query("index_merge", "select gin_clean_pending_list('entry_search_words')");
   }
 
   /** Channels with rows that are to be indexed again, because a migration has changed what the index holds. */
   async outdated(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: ChannelId }>({
-      name: "index_outdated",
-      text: "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
-    });
+    const rows = await this.#db.query<{ id: ChannelId }>(
+      "index_outdated",
+      "select channel_id as id from search_progress where outdated_to > 0 order by channel_id",
+    );
     return rows.map(({ id }) => id);
   }
 
@@ -117,7 +113,8 @@ export class SearchStore {
    */
   async renew(channel: ChannelId, limit: number): Promise<boolean> {
     const [row] = await this.#db.query<{ left: number }>(
-      { name: "index_renew", text: 'select renew_index($1, $2) as "left"' },
+      "index_renew",
+      'select renew_index($1, $2) as "left"',
       [channel, limit],
     );
     await this.#merge();
@@ -136,7 +133,7 @@ export class SearchStore {
   async #analyseGrown(): Promise<void> {
     this.#analysed ??= await this.#knownEntries();
     if (this.#analysed > MANY_ENTRIES || this.#sinceAnalysis < this.#analysed) return;
-    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    await this.#db.query("", "analyze entry_search (tsv)");
     this.#sinceAnalysis = 0;
     this.#analysed = await this.#knownEntries();
     this.#statistics++;
@@ -152,7 +149,7 @@ export class SearchStore {
     const restMs = this.#restsUntil - steadyNow();
     if (restMs > 0) return restMs;
     const begun = steadyNow();
-    await this.#db.query({ name: "", text: "analyze entry_search (tsv)" });
+    await this.#db.query("", "analyze entry_search (tsv)");
     this.#restsUntil = steadyNow() + Math.max(ERASED_AFTER_MS, (steadyNow() - begun) * ERASED_REST);
     this.#forgottenTo = erased;
     this.#sinceAnalysis = 0;
@@ -163,43 +160,43 @@ export class SearchStore {
 
   /** Null: no erasure, or the server has renewed the statistics since. */
   async #lastErasure(): Promise<Date | null> {
-    const [row] = await this.#db.query<{ at: Date | null }>({
-      name: "index_erased",
+    const [row] = await this.#db.query<{ at: Date | null }>(
+      "index_erased",
       // Whatever was erased while they were made may still be in them.
-      text: `with made as materialized (
-               select coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
-                                  from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity') as at)
-             select greatest((select max(p.erased_at) from search_progress p where p.erased_at > made.at),
-                             (select max(p.expired_at) from search_progress p where p.expired_at > made.at)) as at
-               from made`,
-    });
+      `with made as materialized (
+         select coalesce((select greatest(s.last_analyze, s.last_autoanalyze) - interval '10 minutes'
+                            from pg_stat_user_tables s where s.relid = 'entry_search'::regclass), '-infinity') as at)
+       select greatest((select max(p.erased_at) from search_progress p where p.erased_at > made.at),
+                       (select max(p.expired_at) from search_progress p where p.expired_at > made.at)) as at
+         from made`,
+    );
     return row?.at ?? null;
   }
 
   async #knownEntries(): Promise<number> {
-    const [row] = await this.#db.query<{ known: number }>({
-      name: "index_known",
-      text: "select greatest(reltuples, 0)::float8 as known from pg_class where oid = 'entry_search'::regclass",
-    });
+    const [row] = await this.#db.query<{ known: number }>(
+      "index_known",
+      "select greatest(reltuples, 0)::float8 as known from pg_class where oid = 'entry_search'::regclass",
+    );
     return row?.known ?? 0;
   }
 
   /** False: the database's character type (C) knows no letters but ASCII, so trigrams find nothing in other scripts. */
   async knowsAllScripts(): Promise<boolean> {
-    const [row] = await this.#db.query<{ knows: boolean }>({
-      name: "search_scripts",
-      text: "select cardinality(show_trgm('\u5bff\u53f8')) > 0 as knows",
-    });
+    const [row] = await this.#db.query<{ knows: boolean }>(
+      "search_scripts",
+      "select cardinality(show_trgm('\u5bff\u53f8')) > 0 as knows",
+    );
     return row?.knows ?? false;
   }
 
   /** Channels whose log is ahead of their index. */
   async behind(): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ id: ChannelId }>({
-      name: "index_behind",
-      text: `select c.id from channels c left join search_progress p on p.channel_id = c.id
-              where c.last_seq > coalesce(p.indexed_to, 0)`,
-    });
+    const rows = await this.#db.query<{ id: ChannelId }>(
+      "index_behind",
+      `select c.id from channels c left join search_progress p on p.channel_id = c.id
+        where c.last_seq > coalesce(p.indexed_to, 0)`,
+    );
     return rows.map(({ id }) => id);
   }
 
@@ -210,14 +207,14 @@ export class SearchStore {
 
   /** Share of the indexed entries that hold a lexeme, for the common ones; by the planner's statistics. */
   async frequencies(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#db.lookUps().query<{ lexeme: string; frequency: number }>({
-      name: "search_frequencies",
-      text: `select e.lexeme, f.frequency
-               from pg_stats s,
-                    unnest(s.most_common_elems::text::text[]) with ordinality e (lexeme, place)
-                    join unnest(s.most_common_elem_freqs) with ordinality f (frequency, place) using (place)
-              where s.schemaname = current_schema() and s.tablename = 'entry_search' and s.attname = 'tsv'`,
-    });
+    const rows = await this.#db.lookUps().query<{ lexeme: string; frequency: number }>(
+      "search_frequencies",
+      `select e.lexeme, f.frequency
+         from pg_stats s,
+              unnest(s.most_common_elems::text::text[]) with ordinality e (lexeme, place)
+              join unnest(s.most_common_elem_freqs) with ordinality f (frequency, place) using (place)
+        where s.schemaname = current_schema() and s.tablename = 'entry_search' and s.attname = 'tsv'`,
+    );
     return new Map(rows.map((row) => [row.lexeme, row.frequency]));
   }
 
@@ -230,14 +227,12 @@ export class SearchStore {
     query: { pick: string; terms: string; from?: Seq; to: Seq; limit: number },
   ): Promise<SearchHit[]> {
     return this.#db.query<{ seq: number; score: number }>(
-      {
-        name: "search_words",
-        text: `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
-                 select seq, tsv from entry_search
-                  where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
-                  limit ${CANDIDATES}
-               ) candidates order by score desc, seq desc limit $5`,
-      },
+      "search_words",
+      `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
+         select seq, tsv from entry_search
+          where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
+          limit ${CANDIDATES}
+       ) candidates order by score desc, seq desc limit $5`,
       [channel, query.pick, query.terms, query.to, query.limit, query.from ?? 1],
     );
   }
@@ -249,7 +244,7 @@ export class SearchStore {
   async find(channel: ChannelId, query: SearchQuery, signal?: AbortSignal): Promise<FoundLines> {
     const [row] = await this.#db
       .lookUps(signal)
-      .query<RawLines>({ name: "search_lines", text: `select lines, literals from ${linesBy(1, 2)}` }, [
+      .query<RawLines>("search_lines", `select lines, literals from ${linesBy(1, 2)}`, [
         channel,
         ...findValues(query),
       ]);
@@ -264,19 +259,18 @@ export class SearchStore {
     signal?: AbortSignal,
   ): Promise<{ found: FoundLines; memories: MemoryHit[] }> {
     const [row] = await this.#db.lookUps(signal).query<RawLines & { remembered: ScoredMemory[] }>(
-      {
-        name: "search_lines_both",
-        text: `select f.lines, f.literals,
-                      (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered
-                 from ${linesBy(2, 7)} f`,
-      },
+      "search_lines_both",
+      `select f.lines, f.literals,
+              (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered
+         from ${linesBy(2, 7)} f`,
       [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
     );
     return { found: toLines(row), memories: (row?.remembered ?? []).map(toHit) };
   }
 
   /**
-   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones.
+   * The texts at some seqs of a channel, in their order, up to the limit of one look-up; without deleted ones, and without
+   * the stand-in's, which repeat others.
    * @param signal ends the look-up
    */
   async said(channel: ChannelId, seqs: readonly Seq[], signal?: AbortSignal): Promise<EntryReference[]> {
@@ -286,7 +280,7 @@ export class SearchStore {
       seqs: "$2::bigint[]",
       values: [channel, seqs],
     });
-    return firstSaid(rows);
+    return firstSaid(rows.filter(({ standIn }) => !standIn));
   }
 }
 

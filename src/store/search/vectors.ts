@@ -1,13 +1,12 @@
 import type { ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { askedBy, type AskingChannel, visibleMemories } from "../memory/memory-scope.ts";
 import { MEMORY_COLUMNS, memoryOf } from "../memory/memory-rows.ts";
 
 /** The signs of a vector's numbers as a bit string: what is near in meaning differs in few of them. */
 export type Bits = string;
 
-/** What is near to an embedding. */
 export interface NearTo {
   /** The model's name, as the vectors were kept under it. */
   readonly model: string;
@@ -17,13 +16,11 @@ export interface NearTo {
   readonly limit: number;
 }
 
-/** A text that has no vector yet. */
 export interface TextToEmbed {
   readonly of: { readonly seq: Seq; readonly md5: string } | { readonly memory: MemoryId };
   readonly text: string;
 }
 
-/** How far a channel has vectors. */
 export interface VectorProgress {
   readonly entriesTo: Seq;
   /** By id; 0: none. */
@@ -52,13 +49,7 @@ function differs(bits: string): string {
 }
 
 /** Vectors of texts beside the log, where an embedding model is configured. */
-export class VectorStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class VectorStore extends Rows {
   /**
    * Entries of a channel that are nearest to an embedding, the nearest first.
    * @param signal ends the look-up
@@ -69,16 +60,14 @@ export class VectorStore {
     range: { readonly from: Seq; readonly to: Seq },
     signal?: AbortSignal,
   ): Promise<Seq[]> {
-    const rows = await this.#db.lookUps(signal).query<{ seq: Seq }>(
-      {
-        name: "vectors_entries_near",
-        text: `select n.seq from (
-                 select v.seq, ${differs("$2")} as differs from (
-                   select seq, bits from entry_vectors
-                    where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
-                 ) v where exists (select from vector_progress p where p.channel_id = $1 and p.model = $5)
-               ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
-      },
+    const rows = await this.db.lookUps(signal).query<{ seq: Seq }>(
+      "vectors_entries_near",
+      `select n.seq from (
+         select v.seq, ${differs("$2")} as differs from (
+           select seq, bits from entry_vectors
+            where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
+         ) v where exists (select from vector_progress p where p.channel_id = $1 and p.model = $5)
+       ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
       [channel, near.bits, range.from, range.to, near.model, near.most, near.limit],
     );
     return rows.map(({ seq }) => seq);
@@ -86,18 +75,16 @@ export class VectorStore {
 
   /** The same of the memories that the asking channel may see. */
   async memoriesNear(asker: AskingChannel, near: NearTo, signal?: AbortSignal): Promise<Memory[]> {
-    const rows = await this.#db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
-      {
-        name: "vectors_memories_near",
-        text: `select ${MEMORY_COLUMNS} from (
-                 select n.* from (
-                   select visible.*, ${differs("$5")} as differs
-                     from (${visibleMemories("true")}) visible
-                     join memory_vectors v on v.memory_id = visible.id
-                     join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
-                 ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
-               ) m order by m.differs, m.id desc`,
-      },
+    const rows = await this.db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
+      "vectors_memories_near",
+      `select ${MEMORY_COLUMNS} from (
+         select n.* from (
+           select visible.*, ${differs("$5")} as differs
+             from (${visibleMemories("true")}) visible
+             join memory_vectors v on v.memory_id = visible.id
+             join vector_progress p on p.channel_id = visible.channel_id and p.model = $6
+         ) n where n.differs <= $7 order by n.differs, n.id desc limit $8
+       ) m order by m.differs, m.id desc`,
       [...askedBy(asker), near.bits, near.model, near.most, near.limit],
     );
     return rows.map(memoryOf);
@@ -113,18 +100,16 @@ export class VectorStore {
     after: number,
     limit: number,
   ): Promise<{ readonly channels: readonly ChannelId[]; readonly last: number }> {
-    const [row] = await this.#db.query<{ channels: ChannelId[]; last: number }>(
-      {
-        name: "vectors_behind",
-        text: `select coalesce((select max(id) from memories), 0)::float8 as last,
-                      (select coalesce(jsonb_agg(b.id), '[]') from (
-                         select c.id from channels c left join vector_progress p on p.channel_id = c.id and p.model = $1
-                          where c.last_seq > coalesce(p.entries_to, 0)
-                         union
-                         select m.channel_id from memories m left join vector_progress p on p.channel_id = m.channel_id and p.model = $1
-                          where m.id > $2 and m.id > coalesce(p.memories_to, 0)
-                         order by id limit $3) b) as channels`,
-      },
+    const [row] = await this.db.query<{ channels: ChannelId[]; last: number }>(
+      "vectors_behind",
+      `select coalesce((select max(id) from memories), 0)::float8 as last,
+              (select coalesce(jsonb_agg(b.id), '[]') from (
+                 select c.id from channels c left join vector_progress p on p.channel_id = c.id and p.model = $1
+                  where c.last_seq > coalesce(p.entries_to, 0)
+                 union
+                 select m.channel_id from memories m left join vector_progress p on p.channel_id = m.channel_id and p.model = $1
+                  where m.id > $2 and m.id > coalesce(p.memories_to, 0)
+                 order by id limit $3) b) as channels`,
       [model, after, limit],
     );
     return row ?? { channels: [], last: 0 };
@@ -132,33 +117,27 @@ export class VectorStore {
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */
   async next(channel: ChannelId, model: string, limit: number): Promise<TextBatch> {
-    const [begun] = await this.#db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
-      {
-        name: "vectors_begin",
-        text: "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
-      },
+    const [begun] = await this.db.query<{ entriesTo: number; memoriesTo: number; last: number }>(
+      "vectors_begin",
+      "select entries_to, memories_to, (select last_seq from channels where id = $1) as last from begin_vectors($1, $2)",
       [channel, model],
     );
     const from = { entriesTo: begun?.entriesTo ?? 0, memoriesTo: begun?.memoriesTo ?? 0 };
-    const entries = await this.#db.query<{ seq: number; text: string; md5: string }>(
-      {
-        name: "vectors_entries",
-        // Behind an old message that was edited nearly all have one: they are passed over at once.
-        text: `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
-                 from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
-                where e.channel_id = $1 and e.seq > $2 and e.kind in ('user', 'assistant') and e.deleted_at is null
-                  and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
-                  and octet_length(said.text) >= ${SHORT_BYTES}
-                order by e.seq limit $3`,
-      },
+    const entries = await this.db.query<{ seq: number; text: string; md5: string }>(
+      // Behind an old message that was edited nearly all have one: they are passed over at once.
+      "vectors_entries",
+      `select e.seq, md5(said.text) as md5, left(concat(e.author_name || ': ', said.text), ${LONG}) as text
+         from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
+        where e.channel_id = $1 and e.seq > $2 and e.kind in ('user', 'assistant') and e.deleted_at is null
+          and not exists (select from entry_vectors v where v.channel_id = e.channel_id and v.seq = e.seq)
+          and octet_length(said.text) >= ${SHORT_BYTES}
+        order by e.seq limit $3`,
       [channel, from.entriesTo, limit],
     );
-    const memories = await this.#db.query<{ id: MemoryId; text: string }>(
-      {
-        name: "vectors_memories",
-        text: `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
-                 from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
-      },
+    const memories = await this.db.query<{ id: MemoryId; text: string }>(
+      "vectors_memories",
+      `select m.id, left(concat(m.subject, ': ', m.statement), ${LONG}) as text
+         from memories m where m.channel_id = $1 and m.id > $2 order by m.id limit $3`,
       [channel, from.memoriesTo, limit],
     );
     return {
@@ -186,7 +165,7 @@ export class VectorStore {
   ): Promise<void> {
     const entries = vectors.flatMap(({ of, bits }) => ("seq" in of ? [[of.seq, of.md5, bits]] : []));
     const memories = vectors.flatMap(({ of, bits }) => ("memory" in of ? [[of.memory, bits]] : []));
-    await this.#db.query({ name: "vectors_keep", text: "select keep_vectors($1, $2, $3, $4, $5, $6, $7)" }, [
+    await this.db.query("vectors_keep", "select keep_vectors($1, $2, $3, $4, $5, $6, $7)", [
       channel,
       model,
       from.entriesTo,
@@ -206,8 +185,9 @@ export class VectorStore {
   async fold(channel: ChannelId, memories: readonly MemoryId[], share: number): Promise<MemoryId[]> {
     const folded: MemoryId[] = [];
     for (const memory of memories) {
-      const [row] = await this.#db.query<{ folded: boolean }>(
-        { name: "memory_fold", text: "select fold_memory($1, $2, $3) as folded" },
+      const [row] = await this.db.query<{ folded: boolean }>(
+        "memory_fold",
+        "select fold_memory($1, $2, $3) as folded",
         [channel, memory, share],
       );
       if (row?.folded === true) folded.push(memory);
@@ -217,13 +197,11 @@ export class VectorStore {
 
   /** How many texts have vectors, and about how many entries wait for theirs. */
   async progress(model: string): Promise<{ readonly kept: number; readonly waiting: number }> {
-    const [row] = await this.#db.query<{ kept: number; waiting: number }>(
-      {
-        name: "vectors_progress",
-        text: `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
-                      (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c
-                         left join vector_progress p on p.channel_id = c.id and p.model = $1)::float8 as waiting`,
-      },
+    const [row] = await this.db.query<{ kept: number; waiting: number }>(
+      "vectors_progress",
+      `select ((select count(*) from entry_vectors) + (select count(*) from memory_vectors))::float8 as kept,
+              (select coalesce(sum(c.last_seq - coalesce(p.entries_to, 0)), 0) from channels c
+                 left join vector_progress p on p.channel_id = c.id and p.model = $1)::float8 as waiting`,
       [model],
     );
     return { kept: row?.kept ?? 0, waiting: row?.waiting ?? 0 };

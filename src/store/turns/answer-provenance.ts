@@ -1,9 +1,8 @@
 import type { RecalledIds } from "../../core/entry.ts";
 import type { AgentId, ChannelAddress, ChannelId, Seq, TurnId } from "../../core/ids.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
-/** How an answer came about. */
 export interface AnswerRecord {
   readonly turn: TurnId;
   readonly at: Date;
@@ -16,11 +15,9 @@ export interface AnswerRecord {
   /** From the turn's begin to its settlement, ms. */
   readonly turnMs: number;
   readonly modelMs: number;
-  /** Its calls of models, in order. */
   readonly calls: readonly { readonly model: string; readonly outcome: string; readonly totalMs: number }[];
 }
 
-/** How the turn of a message ended, and what people have of it. */
 export interface MessageEnd {
   /** `stopped` also where it was covered by `/reset`. */
   readonly state: TurnState;
@@ -61,24 +58,16 @@ interface RawAnswer extends Omit<AnswerRecord, "seqs" | "calls" | "recalled"> {
 const NEWEST_CALLS = 1000;
 
 /** Facts about answers, for commands and reports. */
-export class AnswerProvenanceStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AnswerProvenanceStore extends Rows {
   /** The people whose messages are being answered, or wait for the next turn where none runs: their ids. */
   async beingAnswered(channel: ChannelId): Promise<string[]> {
-    const rows = await this.#db.query<{ authorId: string }>(
-      {
-        name: "answers_asked_by",
-        text: `select distinct e.author_id from channels c
-                 left join turns t on t.channel_id = c.id and t.state = 'running'
-                 join entries e on e.channel_id = c.id and e.addressed and e.seq > c.settled_to
-                                   and e.seq <= coalesce(t.to_seq, c.last_seq)
-                where c.id = $1`,
-      },
+    const rows = await this.db.query<{ authorId: string }>(
+      "answers_asked_by",
+      `select distinct e.author_id from channels c
+         left join turns t on t.channel_id = c.id and t.state = 'running'
+         join entries e on e.channel_id = c.id and e.addressed and e.seq > c.settled_to
+                           and e.seq <= coalesce(t.to_seq, c.last_seq)
+        where c.id = $1`,
       [channel],
     );
     return rows.map((row) => row.authorId);
@@ -86,14 +75,12 @@ export class AnswerProvenanceStore {
 
   /** The agent that wrote a message of this bot; null: the channel's own agent, or it is not a message of this bot. */
   async agentOf({ platform, name }: ChannelAddress, messageId: string): Promise<AgentId | null> {
-    const [row] = await this.#db.query<{ agent: AgentId | null }>(
-      {
-        name: "answer_agent",
-        text: `select e.data->>'agent' as agent from channels c
-                 join deliveries d on d.channel_id = c.id and d.message_id = $3
-                 join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
-                where c.platform = $1 and c.name = $2 limit 1`,
-      },
+    const [row] = await this.db.query<{ agent: AgentId | null }>(
+      "answer_agent",
+      `select e.data->>'agent' as agent from channels c
+         join deliveries d on d.channel_id = c.id and d.message_id = $3
+         join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+        where c.platform = $1 and c.name = $2 limit 1`,
       [platform, name, messageId],
     );
     return row?.agent ?? null;
@@ -101,12 +88,10 @@ export class AnswerProvenanceStore {
 
   /** Ids of the authors of these messages of a direct conversation; empty: another kind of channel, or the log lacks the messages. */
   async authorsInDm({ platform, name }: ChannelAddress, messageIds: readonly string[]): Promise<string[]> {
-    const rows = await this.#db.query<{ authorId: string }>(
-      {
-        name: "answer_dm_authors",
-        text: `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
-                where c.platform = $1 and c.name = $2 and c.kind = 'dm' and e.kind = 'user' and e.message_id = any($3)`,
-      },
+    const rows = await this.db.query<{ authorId: string }>(
+      "answer_dm_authors",
+      `select distinct e.author_id from channels c join entries e on e.channel_id = c.id
+        where c.platform = $1 and c.name = $2 and c.kind = 'dm' and e.kind = 'user' and e.message_id = any($3)`,
       [platform, name, messageIds],
     );
     return rows.map((row) => row.authorId);
@@ -116,12 +101,10 @@ export class AnswerProvenanceStore {
   async lastFailure(
     channel: ChannelId,
   ): Promise<{ readonly at: Date; readonly reason: string | null } | null> {
-    const [row] = await this.#db.query<{ state: TurnState; at: Date; reason: string | null }>(
-      {
-        name: "answer_last_failure",
-        text: `select state, settled_at as at, reason from turns where channel_id = $1 and state <> 'running'
-                order by to_seq desc, id desc limit 1`,
-      },
+    const [row] = await this.db.query<{ state: TurnState; at: Date; reason: string | null }>(
+      "answer_last_failure",
+      `select state, settled_at as at, reason from turns where channel_id = $1 and state <> 'running'
+        order by to_seq desc, id desc limit 1`,
       [channel],
     );
     return row?.state === "failed" ? { at: row.at, reason: row.reason } : null;
@@ -129,20 +112,18 @@ export class AnswerProvenanceStore {
 
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
-    const [row] = await this.#db.query<RawMessageEnd>(
-      {
-        name: "answer_end",
-        text: `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
-                      d.message_id, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.data->>'agent' as agent,
-                      coalesce((select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
-                          and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to
-                 from channels c
-                 join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
-                 left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'
-                 left join deliveries d on d.turn_id = t.id and d.part = 0
-                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
-                where c.platform = $1 and c.name = $2 order by t.id desc limit 1`,
-      },
+    const [row] = await this.db.query<RawMessageEnd>(
+      "answer_end",
+      `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
+              d.message_id, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.data->>'agent' as agent,
+              coalesce((select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
+                  and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to
+         from channels c
+         join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
+         left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'
+         left join deliveries d on d.turn_id = t.id and d.part = 0
+         left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+        where c.platform = $1 and c.name = $2 order by t.id desc limit 1`,
       [platform, name, messageId],
     );
     if (row === undefined) return null;
@@ -153,34 +134,28 @@ export class AnswerProvenanceStore {
 
   /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
-    const [answer] = await this.#db.query<RawAnswer>(
-      {
-        name: "answer_last",
-        text: `select e.turn_id as turn, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent,
-                      coalesce(t.model_ms, 0) as model_ms,
-                      (extract(epoch from t.settled_at - t.started_at) * 1000)::float8 as turn_ms
-                 from entries e join turns t on t.id = e.turn_id
-                where e.channel_id = $1 and e.kind = 'assistant' order by e.seq desc limit 1`,
-      },
+    const [answer] = await this.db.query<RawAnswer>(
+      "answer_last",
+      `select e.turn_id as turn, t.from_seq, t.to_seq, e.seq, e.at, e.data->'recalled' as recalled, e.data->>'agent' as agent,
+              coalesce(t.model_ms, 0) as model_ms,
+              (extract(epoch from t.settled_at - t.started_at) * 1000)::float8 as turn_ms
+         from entries e join turns t on t.id = e.turn_id
+        where e.channel_id = $1 and e.kind = 'assistant' order by e.seq desc limit 1`,
       [channel],
     );
     if (answer === undefined) return null;
     const [entries, calls] = await Promise.all([
-      this.#db.query<{ seq: number }>(
-        {
-          name: "answer_entries",
-          text: `select seq from entries where channel_id = $1 and seq between $2 and $3
-                    and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
-        },
+      this.db.query<{ seq: number }>(
+        "answer_entries",
+        `select seq from entries where channel_id = $1 and seq between $2 and $3
+            and (turn_id = $4 or (addressed and seq <= $5)) order by seq`,
         [channel, answer.fromSeq, answer.seq, answer.turn, answer.toSeq],
       ),
-      this.#db.query<AnswerRecord["calls"][number]>(
-        {
-          name: "answer_calls",
-          text: `select model, outcome, total_ms
-                   from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest
-                  where turn_id = $2 order by id`,
-        },
+      this.db.query<AnswerRecord["calls"][number]>(
+        "answer_calls",
+        `select model, outcome, total_ms
+           from (select * from model_calls where channel_id = $1 order by id desc limit $3) newest
+          where turn_id = $2 order by id`,
         [channel, answer.turn, NEWEST_CALLS],
       ),
     ]);

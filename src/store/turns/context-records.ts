@@ -3,7 +3,7 @@ import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts
 import type { RecalledIds } from "../../core/entry.ts";
 import { type AgentId, type ChannelId, type JobId, type Seq, type TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 
 /**
  * What the last request of a turn was made of. Of messages it holds only the words by which sections were chosen.
@@ -61,7 +61,6 @@ export interface ContextRecord {
   readonly prefix: RecordedPrefix;
 }
 
-/** A section without its text. */
 export type RecordedSection = Omit<Section, "text"> & {
   /** SHA-256 of the shown text in hexadecimal; null: the section is messages or tools, and no text. */
   readonly sha256: string | null;
@@ -91,13 +90,10 @@ export interface RecordedPrefix {
 
 /** What a turn answers, as its request shows it. */
 export interface SeenByTurn {
-  /** The newest entry that it can have seen. */
   readonly seenTo: Seq;
-  /** The messages that it answers, as far as they have a text. */
   readonly answered: readonly { readonly seq: Seq; readonly text: string }[];
 }
 
-/** What is kept of a turn. */
 export interface TurnRecord {
   readonly channel: ChannelId;
   readonly record: ContextRecord;
@@ -115,28 +111,19 @@ interface RawRecord extends Pick<ContextRecord, "turn" | "at"> {
   readonly jobs: { from: number; to: number; job: JobId }[];
 }
 
-/** Rows of `context_records`. */
-export class ContextRecordStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ContextRecordStore extends Rows {
   /**
    * Keeps the records of turns, and only the newest of a channel, in one transaction.
    * @returns false for a record that is not kept: it may hold texts that were deleted, edited or forgotten since its turn began
    */
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
-    const rows = await this.#db.query<{ kept: boolean }>(
-      {
-        name: "context_records_keep",
-        text: `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
-                        array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
-                 from rows from (jsonb_to_recordset($1::jsonb)
-                        as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
-                      with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
-      },
+    const rows = await this.db.query<{ kept: boolean }>(
+      "context_records_keep",
+      `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
+                array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
+         from rows from (jsonb_to_recordset($1::jsonb)
+                as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
+              with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
       [JSON.stringify(records.map(toRow), storableValue), KEPT_RECORDS],
     );
     return rows.map(({ kept }) => kept);
@@ -144,15 +131,13 @@ export class ContextRecordStore {
 
   /** @param turn null: the newest that is kept @returns undefined: it is not kept */
   async find(channel: ChannelId, turn: TurnId | null): Promise<ContextRecord | undefined> {
-    const [row] = await this.#db.query<RawRecord>(
-      {
-        name: "context_record_find",
-        text: `select r.turn_id as turn, r.at, r.content, coalesce((
-                 select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
-                   from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
-                 from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
-                order by r.turn_id desc limit 1`,
-      },
+    const [row] = await this.db.query<RawRecord>(
+      "context_record_find",
+      `select r.turn_id as turn, r.at, r.content, coalesce((
+         select jsonb_agg(jsonb_build_object('from', s.from_seq, 'to', s.to_seq, 'job', s.job_id) order by s.id)
+           from summaries s where s.channel_id = r.channel_id and s.job_id is not null and s.created_at <= r.at), '[]') as jobs
+         from context_records r where r.channel_id = $1 and ($2::bigint is null or r.turn_id = $2)
+        order by r.turn_id desc limit 1`,
       [channel, turn],
     );
     if (row === undefined) return undefined;
@@ -170,21 +155,20 @@ export class ContextRecordStore {
 
   /** The turns whose records are kept, the newest first. */
   async list(channel: ChannelId): Promise<{ readonly turn: TurnId; readonly at: Date }[]> {
-    return this.#db.query<Pick<ContextRecord, "turn" | "at">>(
-      {
-        name: "context_record_list",
-        text: "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
-      },
+    return this.db.query<Pick<ContextRecord, "turn" | "at">>(
+      "context_record_list",
+      "select turn_id as turn, at from context_records where channel_id = $1 order by turn_id desc",
       [channel],
     );
   }
 }
 
-function toRow({
-  channel,
-  record: { turn, at, ...content },
-  seen: { seenTo, answered },
-}: TurnRecord): object {
+function toRow(kept: TurnRecord): object {
+  const {
+    channel,
+    record: { turn, at, ...content },
+    seen: { seenTo, answered },
+  } = kept;
   const shown = answered.map(({ seq, text }) => [seq, createHash("md5").update(text).digest("hex")]);
   return { channel, turn, at, seen_to: seenTo, answered: shown, content };
 }

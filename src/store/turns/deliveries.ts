@@ -2,7 +2,8 @@ import type { AgentId, ChannelId, TurnId } from "../../core/ids.ts";
 import { isOwnId } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { StaleEpochError } from "../database/errors.ts";
-import { SentBatches } from "./sent-batches.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { WeirError } from "../../core/errors.ts";
 
 /** One part of an answer on its way to a platform. */
 export interface Delivery {
@@ -65,13 +66,11 @@ export class DeliveryStore {
     idempotencyKey: string,
   ): Promise<Delivery> {
     const [row] = await this.#db.query<Delivery>(
-      {
-        name: "delivery_open",
-        text: `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
-               values ($1, $2, 0, $3, $4, true)
-               on conflict (turn_id, part) do update set epoch = excluded.epoch
-               returning id, turn_id, part, idempotency_key, drafted, message_id`,
-      },
+      "delivery_open",
+      `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
+       values ($1, $2, 0, $3, $4, true)
+       on conflict (turn_id, part) do update set epoch = excluded.epoch
+       returning id, turn_id, part, idempotency_key, drafted, message_id`,
       [owner.channel, turnId, owner.epoch, idempotencyKey],
     );
     if (row === undefined) throw new Error("delivery_open returned no row");
@@ -83,17 +82,18 @@ export class DeliveryStore {
    * @throws StaleEpochError
    */
   async refuseOldEpoch({ channel, epoch }: { channel: ChannelId; epoch: number }): Promise<void> {
-    const rows = await this.#db.query(
-      { name: "delivery_epoch", text: "select from channels where id = $1 and epoch = $2" },
-      [channel, epoch],
-    );
+    const rows = await this.#db.query("delivery_epoch", "select from channels where id = $1 and epoch = $2", [
+      channel,
+      epoch,
+    ]);
     if (rows.length === 0) throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
   }
 
   /** Keeps the platform's id of a message that is still being written. */
   async shown(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
     await this.#db.query(
-      { name: "delivery_shown", text: "update deliveries set message_id = $3, epoch = $2 where id = $1" },
+      "delivery_shown",
+      "update deliveries set message_id = $3, epoch = $2 where id = $1",
       [id, owner.epoch, messageId],
     );
   }
@@ -106,11 +106,9 @@ export class DeliveryStore {
   /** It cannot be delivered: the channel was deleted, the platform refuses the text, or its draft was withdrawn. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
-      {
-        name: "delivery_failed",
-        text: `update deliveries set state = 'failed', reason = $3, epoch = $2, ended_at = clock_timestamp()
-                where id = $1 and state = 'pending'`,
-      },
+      "delivery_failed",
+      `update deliveries set state = 'failed', reason = $3, epoch = $2, ended_at = clock_timestamp()
+        where id = $1 and state = 'pending'`,
       [id, owner.epoch, reason],
     );
   }
@@ -121,16 +119,14 @@ export class DeliveryStore {
    */
   async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
     const rows = await this.#db.query(
-      {
-        name: "delivery_post_anew",
-        text: `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
-                where d.id = $1 and d.state = 'pending'
-                  and (select count(*) = 0 or bool_or(m.deleted_at is null)
-                         from turns t
-                         join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
-                        where t.id = d.turn_id)
-               returning d.id`,
-      },
+      "delivery_post_anew",
+      `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+        where d.id = $1 and d.state = 'pending'
+          and (select count(*) = 0 or bool_or(m.deleted_at is null)
+                 from turns t
+                 join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+                where t.id = d.turn_id)
+       returning d.id`,
       [id, owner.epoch, idempotencyKey],
     );
     return rows.length > 0;
@@ -139,19 +135,17 @@ export class DeliveryStore {
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
   async undelivered(channel: ChannelId): Promise<Undelivered> {
     const rows = await this.#db.query<Delivery & (RawAnswer | { text: null })>(
-      {
-        name: "deliveries_owed",
-        text: `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
-                 from deliveries d
-                 join turns t on t.id = d.turn_id
-                 left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
-                 left join lateral (
-                   select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
-                    where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
-                 ) asked on true
-                where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
-                order by d.turn_id, d.part`,
-      },
+      "deliveries_owed",
+      `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
+         from deliveries d
+         join turns t on t.id = d.turn_id
+         left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+         left join lateral (
+           select array_agg(m.message_id order by m.seq) as ids, min(m.appended_at) as at from entries m
+            where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
+         ) asked on true
+        where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
+        order by d.turn_id, d.part`,
       [channel],
     );
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
@@ -179,14 +173,8 @@ interface RawAnswer {
   readonly at: Date | null;
 }
 
-function toAnswer({
-  text,
-  kind,
-  agent,
-  modelMs,
-  ids,
-  at,
-}: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
+function toAnswer(row: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
+  const { text, kind, agent, modelMs, ids, at } = row;
   return {
     text,
     kind: kind === "assistant" ? "answer" : "notice",
@@ -197,4 +185,75 @@ function toAnswer({
     acceptedAt: at ?? new Date(0),
     mayBeSent: true,
   };
+}
+
+/** A part of an answer that its platform has acknowledged. */
+interface SentNote {
+  /** Of the delivery. */
+  readonly id: number;
+  readonly epoch: number;
+  /** The platform's id of the message. */
+  readonly messageId: string;
+}
+
+interface Waiting {
+  readonly note: SentNote;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/** Notes of one statement. */
+const MAX_NOTES = 100;
+/**
+ * How long a note waits for others, ms: its commit and that of a message that comes meanwhile would wait for the disk one
+ * after the other, and a person waits for what becomes of the message. Whoever dies before it sends again, with the same key.
+ */
+const GATHER_MS = 10;
+
+/**
+ * Notes what was delivered, of all channels together, a moment later. No caller waits for it, yet its commit waits for the
+ * disk: if Postgres alone failed, a lost note would leave the part pending until the daemon ends.
+ */
+class SentBatches {
+  readonly #db: Database;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Resolves once it is committed. @throws StaleEpochError if the channel has a new owner */
+  async add(note: SentNote): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ note, done });
+    if (!this.#isWriting) void this.#work();
+    return done.promise;
+  }
+
+  async #work(): Promise<void> {
+    this.#isWriting = true;
+    await delay(GATHER_MS);
+    while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, MAX_NOTES));
+    this.#isWriting = false;
+  }
+
+  /** Must not throw: each waiting one is told. */
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const notes = batch.map(({ note }) => note);
+    try {
+      await this.#db.query(
+        "delivery_sent",
+        `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
+           from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
+          where d.id = n.id and d.state = 'pending'`,
+        [notes.map(({ id }) => id), notes.map(({ epoch }) => epoch), notes.map(({ messageId }) => messageId)],
+      );
+      for (const { done } of batch) done.resolve();
+    } catch (error) {
+      const isOfOne = batch.length > 1 && !(error instanceof WeirError && error.retryable);
+      // One channel has a new owner: that is no reason to refuse the others.
+      if (isOfOne) for (const one of batch) await this.#write([one]);
+      else for (const { done } of batch) done.reject(error);
+    }
+  }
 }

@@ -1,10 +1,9 @@
 import type { AgentId, ChannelAddress, ChannelId, Seq } from "../../core/ids.ts";
 import { COMMAND_PREFIX, OWN_AUTHOR, REACTION_PREFIX } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { TurnState } from "./turns.ts";
 
-/** What became of a message, as the rows have it. */
 export interface MessageFate {
   readonly seq: Seq;
   readonly messageId: string;
@@ -70,36 +69,27 @@ type RawFate = Omit<MessageFate, "turn" | "running"> &
     readonly isOfMessage: boolean;
   };
 
-/** Reads what became of messages. */
-export class MessageFateStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class MessageFateStore extends Rows {
   /** A person's newest message: no reaction, and no command, whose message is kept for what it says. */
   async lastOf(channel: ChannelId, { platform }: ChannelAddress, person: string): Promise<LastAsked> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       seq: number | null;
       lostSeq: number | null;
       from: string | null;
       to: string | null;
     }>(
-      {
-        name: "fate_last",
-        text: `with newest as (select e.* from entries e join channels c on c.id = e.channel_id
-                                where e.channel_id = $1 and e.seq > c.last_seq - $5)
-               select (select max(n.seq) from newest n
-                        where n.kind = 'user' and n.author_id = $3 and not n.message_id like $4
-                          and (n.addressed or not (n.message_id like $6
-                               or exists (select from run_commands r where r.platform = $2 and r.message_id = n.message_id)))) as seq,
-                      l.seq as lost_seq, l.data->'absence'->>'from' as "from", l.data->'absence'->>'to' as "to"
-                 from (select 1) one
-                 left join lateral (select n.seq, n.data from newest n
-                                     where n.kind = 'notice' and n.data->'absence'->>'kind' = 'lost'
-                                     order by n.seq desc limit 1) l on true`,
-      },
+      "fate_last",
+      `with newest as (select e.* from entries e join channels c on c.id = e.channel_id
+                        where e.channel_id = $1 and e.seq > c.last_seq - $5)
+       select (select max(n.seq) from newest n
+                where n.kind = 'user' and n.author_id = $3 and not n.message_id like $4
+                  and (n.addressed or not (n.message_id like $6
+                       or exists (select from run_commands r where r.platform = $2 and r.message_id = n.message_id)))) as seq,
+              l.seq as lost_seq, l.data->'absence'->>'from' as "from", l.data->'absence'->>'to' as "to"
+         from (select 1) one
+         left join lateral (select n.seq, n.data from newest n
+                             where n.kind = 'notice' and n.data->'absence'->>'kind' = 'lost'
+                             order by n.seq desc limit 1) l on true`,
       [channel, platform, storableText(person), `${REACTION_PREFIX}%`, LOOKED_THROUGH, `${COMMAND_PREFIX}%`],
     );
     const { seq = null, lostSeq = null, from, to } = row ?? {};
@@ -111,37 +101,35 @@ export class MessageFateStore {
 
   /** @returns null: the log has no message there */
   async of(channel: ChannelId, seq: Seq): Promise<MessageFate | null> {
-    const [row] = await this.#db.query<RawFate>(
-      {
-        name: "fate_of",
-        text: `select e.seq, e.message_id, e.at, e.addressed as is_addressed, e.deleted_at is not null as is_deleted,
-                      exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as is_edited,
-                      coalesce(e.data ? 'unheard', false) as is_unheard, coalesce(e.data ? 'late', false) as is_late,
-                      not e.addressed or e.seq <= c.settled_to as is_settled,
-                      t.id as turn_id, t.state, t.reason, t.settled_at,
-                      coalesce((select f.author_id from entries f
-                        where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq
-                          and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id, false) as is_askers_own,
-                      exists (select from entries f
-                               where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq and f.addressed
-                                 and (f.deleted_at is not null
-                                      or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as is_changed,
-                      (select n.text from entries n
-                        where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
-                      d.is_pending, d.is_failed,
-                      h.seq as handed_seq, h.data->>'agent' as handed_to,
-                      r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
-                 from entries e
-                 join channels c on c.id = e.channel_id
-                 left join lateral (select * from turns t
-                                     where t.channel_id = e.channel_id and t.to_seq >= e.seq and t.from_seq <= e.seq and t.state <> 'running'
-                                     order by t.id desc limit 1) t on e.addressed and e.seq <= c.settled_to
-                 left join lateral (select bool_or(d.state = 'pending') as is_pending, bool_or(d.state = 'failed') as is_failed
-                                      from deliveries d where d.turn_id = t.id) d on true
-                 left join entries h on h.channel_id = e.channel_id and h.message_id = 'handoff/' || t.id || '/1'
-                 left join turns r on r.channel_id = e.channel_id and r.state = 'running'
-                where e.channel_id = $1 and e.seq = $2 and e.kind = 'user'`,
-      },
+    const [row] = await this.db.query<RawFate>(
+      "fate_of",
+      `select e.seq, e.message_id, e.at, e.addressed as is_addressed, e.deleted_at is not null as is_deleted,
+              exists (select from revisions r where r.channel_id = e.channel_id and r.seq = e.seq) as is_edited,
+              coalesce(e.data ? 'unheard', false) as is_unheard, coalesce(e.data ? 'late', false) as is_late,
+              not e.addressed or e.seq <= c.settled_to as is_settled,
+              t.id as turn_id, t.state, t.reason, t.settled_at,
+              coalesce((select f.author_id from entries f
+                where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq
+                  and f.addressed and f.author_id <> $3 order by f.seq limit 1) = e.author_id, false) as is_askers_own,
+              exists (select from entries f
+                       where f.channel_id = e.channel_id and f.seq between t.from_seq and t.to_seq and f.addressed
+                         and (f.deleted_at is not null
+                              or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as is_changed,
+              (select n.text from entries n
+                where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
+              d.is_pending, d.is_failed,
+              h.seq as handed_seq, h.data->>'agent' as handed_to,
+              r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
+         from entries e
+         join channels c on c.id = e.channel_id
+         left join lateral (select * from turns t
+                             where t.channel_id = e.channel_id and t.to_seq >= e.seq and t.from_seq <= e.seq and t.state <> 'running'
+                             order by t.id desc limit 1) t on e.addressed and e.seq <= c.settled_to
+         left join lateral (select bool_or(d.state = 'pending') as is_pending, bool_or(d.state = 'failed') as is_failed
+                              from deliveries d where d.turn_id = t.id) d on true
+         left join entries h on h.channel_id = e.channel_id and h.message_id = 'handoff/' || t.id || '/1'
+         left join turns r on r.channel_id = e.channel_id and r.state = 'running'
+        where e.channel_id = $1 and e.seq = $2 and e.kind = 'user'`,
       [channel, seq, OWN_AUTHOR],
     );
     return row === undefined ? null : toFate(row);

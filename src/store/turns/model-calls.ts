@@ -2,10 +2,9 @@ import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
 import type { ChannelId, JobId, TurnId } from "../../core/ids.ts";
 import type { FeatureCallPurpose } from "../../features/declarations.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** What one call of a model cost. */
 export interface ModelCallRow {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
@@ -76,33 +75,21 @@ export const SPENDING = `model, count(*) as calls,
   coalesce(sum(written_tokens), 0)::bigint as written_tokens,
   coalesce(sum(coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0)), 0)::bigint as completion_tokens`;
 
-/** Rows of `model_calls`. */
-export class ModelCallStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ModelCallStore extends Rows {
   async add(calls: readonly ModelCallRow[]): Promise<void> {
-    await this.#db.query(
-      {
-        name: "model_call_add",
-        text: `insert into model_calls (${BILL_COLUMNS})
-               select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $1)`,
-      },
+    await this.db.query(
+      "model_call_add",
+      `insert into model_calls (${BILL_COLUMNS})
+       select ${BILL_COLUMNS} from jsonb_populate_recordset(null::model_calls, $1)`,
       [JSON.stringify(billRecords(calls))],
     );
   }
 
-  /** What a channel has cost so far. */
   async totals(channel: ChannelId): Promise<ModelCallTotals> {
-    const rows = await this.#db.query<ModelCallTotals["models"][number] & { peak: number }>(
-      {
-        name: "model_call_totals",
-        text: `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak
-                 from model_calls where channel_id = $1 group by purpose, model order by purpose desc, model`,
-      },
+    const rows = await this.db.query<ModelCallTotals["models"][number] & { peak: number }>(
+      "model_call_totals",
+      `select purpose, ${SPENDING}, coalesce(max(prompt_tokens), 0) as peak
+         from model_calls where channel_id = $1 group by purpose, model order by purpose desc, model`,
       [channel],
     );
     const peaks = rows.flatMap(({ purpose, peak }) => (purpose === "turn" ? [peak] : []));
@@ -112,12 +99,10 @@ export class ModelCallStore {
 
   /** What the calls of a channel's compactions have cost, by job and model. */
   async ofJobs(channel: ChannelId): Promise<ReadonlyMap<JobId, readonly ModelSpending[]>> {
-    const rows = await this.#db.query<ModelSpending & { job: JobId }>(
-      {
-        name: "model_calls_of_jobs",
-        text: `select job_id as job, ${SPENDING} from model_calls
-                where channel_id = $1 and job_id is not null group by job_id, model order by model`,
-      },
+    const rows = await this.db.query<ModelSpending & { job: JobId }>(
+      "model_calls_of_jobs",
+      `select job_id as job, ${SPENDING} from model_calls
+        where channel_id = $1 and job_id is not null group by job_id, model order by model`,
       [channel],
     );
     return Map.groupBy(rows, ({ job }) => job);
@@ -127,15 +112,13 @@ export class ModelCallStore {
 /** The last request of a channel's own agent that a provider has counted, among its newest calls; null: none of them. */
 export async function readLastUsage(client: Queryable, channel: ChannelId): Promise<ReportedUsage | null> {
   const [row] = await client.query<ReportedUsage>(
-    {
-      // A provider that never reports must not have the whole bill read at every load.
-      name: "usage_last",
-      text: `select model, estimated_tokens as estimated, prompt_tokens as reported
-               from (select * from model_calls where channel_id = $1 order by id desc limit 100) newest
-              where purpose = 'turn' and outcome = 'answered' and prompt_tokens is not null
-                and not exists (select from turns t where t.id = newest.turn_id and t.agent is not null)
-              order by id desc limit 1`,
-    },
+    // A provider that never reports must not have the whole bill read at every load.
+    "usage_last",
+    `select model, estimated_tokens as estimated, prompt_tokens as reported
+       from (select * from model_calls where channel_id = $1 order by id desc limit 100) newest
+      where purpose = 'turn' and outcome = 'answered' and prompt_tokens is not null
+        and not exists (select from turns t where t.id = newest.turn_id and t.agent is not null)
+      order by id desc limit 1`,
     [channel],
   );
   return row ?? null;

@@ -1,3 +1,4 @@
+import { Rows } from "../database/rows.ts";
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
 import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
@@ -8,13 +9,12 @@ import { toDraftRow } from "../log/draft-rows.ts";
 import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
-import { type Database, ASYNC_COMMIT } from "../database/database.ts";
+import { ASYNC_COMMIT } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
 export type TurnState = "answered" | "skipped" | "stopped" | "failed";
 
-/** How a turn ended, as the log has it. */
 export interface TurnEnd {
   readonly state: TurnState;
   readonly reason: string | null;
@@ -40,24 +40,17 @@ export interface Settlement {
   readonly handOff?: LoggedMessage;
 }
 
-/** What a settlement has written. */
 export interface Settled {
   /** The turn's last entry, where it has one. */
   readonly entry: Entry | null;
-  /** What is to be sent. */
   readonly parts: Delivery[];
   /** What was handed over; null: nothing, or the log had it already. */
   readonly handedOver: UserEntry | null;
 }
 
-const SETTLE = {
-  name: "settle_turn",
-  text: "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-};
-const SETTLE_HANDING_OVER = {
-  name: "settle_handing_over",
-  text: "select entry_seq, parts, handed_seq, handed_text from settle_handing_over($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-};
+const SETTLE = "select entry_seq, parts from settle_turn($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const SETTLE_HANDING_OVER =
+  "select entry_seq, parts, handed_seq, handed_text from settle_handing_over($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 
 interface RawSettled {
   entrySeq: number | null;
@@ -78,13 +71,7 @@ interface RawPart {
 }
 
 /** Rows of `turns`. Every write carries the owner's epoch; an old one is refused. */
-export class TurnStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class TurnStore extends Rows {
   /**
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
@@ -100,16 +87,14 @@ export class TurnStore {
     agent?: AgentId,
     by: TurnId | null = null,
   ): Promise<RunningTurn | null> {
-    const [row] = await this.#db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
-      {
-        name: "turn_begin",
-        text: `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
-               select $1, $2, $3, $4, $5,
-                      (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id = $6::bigint)
-                 from ${ASYNC_COMMIT}
-               on conflict (channel_id) where state = 'running' do nothing
-               returning id, question, case when question is null then 0 else calls_of_question(question) end as calls`,
-      },
+    const [row] = await this.db.query<{ id: TurnId; question: TurnId | null; calls: number }>(
+      "turn_begin",
+      `insert into turns (channel_id, epoch, from_seq, to_seq, agent, question)
+       select $1, $2, $3, $4, $5,
+              (select coalesce(b.question, b.id) from turns b where b.channel_id = $1 and b.id = $6::bigint)
+         from ${ASYNC_COMMIT}
+       on conflict (channel_id) where state = 'running' do nothing
+       returning id, question, case when question is null then 0 else calls_of_question(question) end as calls`,
       [owner.channel, owner.epoch, fromSeq, toSeq, agent ?? null, by],
     );
     if (row === undefined) return null;
@@ -122,13 +107,11 @@ export class TurnStore {
    * @param failures of its own so far
    */
   async beginAgain(owner: { epoch: number }, turn: RunningTurn, failures: number): Promise<RunningTurn> {
-    const [row] = await this.#db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
-      {
-        name: "turn_begin_again",
-        text: `update turns set attempts = attempts + 1, deaths = deaths + (epoch <> $2)::integer,
-                                failures = greatest(failures, $3), epoch = $2
-                where id = $1 and state = 'running' returning attempts, deaths, failures`,
-      },
+    const [row] = await this.db.query<Pick<RunningTurn, "attempts" | "deaths" | "failures">>(
+      "turn_begin_again",
+      `update turns set attempts = attempts + 1, deaths = deaths + (epoch <> $2)::integer,
+                        failures = greatest(failures, $3), epoch = $2
+        where id = $1 and state = 'running' returning attempts, deaths, failures`,
       [turn.id, owner.epoch, failures],
     );
     if (row === undefined) throw new Error(`turn ${turn.id} is not running`);
@@ -137,11 +120,9 @@ export class TurnStore {
 
   /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
-    const [row] = await this.#db.query<{ agent: AgentId | null }>(
-      {
-        name: "turn_last_agent",
-        text: "select agent from turns where channel_id = $1 order by id desc limit 1",
-      },
+    const [row] = await this.db.query<{ agent: AgentId | null }>(
+      "turn_last_agent",
+      "select agent from turns where channel_id = $1 order by id desc limit 1",
       [channel],
     );
     return row?.agent ?? undefined;
@@ -149,19 +130,17 @@ export class TurnStore {
 
   /** How a turn ended; null if it runs, or never was. */
   async outcome(id: TurnId): Promise<TurnEnd | null> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       state: TurnState | "running";
       reason: string | null;
       modelMs: number | null;
       ids: string[] | null;
     }>(
-      {
-        name: "turn_outcome",
-        text: `select t.state, t.reason, t.model_ms,
-                      (select array_agg(e.message_id order by e.seq) from entries e where e.channel_id = t.channel_id
-                          and e.addressed and e.seq between t.from_seq and t.to_seq) as ids
-                 from turns t where t.id = $1`,
-      },
+      "turn_outcome",
+      `select t.state, t.reason, t.model_ms,
+              (select array_agg(e.message_id order by e.seq) from entries e where e.channel_id = t.channel_id
+                  and e.addressed and e.seq between t.from_seq and t.to_seq) as ids
+         from turns t where t.id = $1`,
       [id],
     );
     if (row === undefined || row.state === "running") return null;
@@ -177,7 +156,7 @@ export class TurnStore {
   ): Promise<Settled> {
     const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
     const handed = handOff === undefined ? null : draftMessage(handOff);
-    const [row] = await this.#db.query<RawSettled>(handed === null ? SETTLE : SETTLE_HANDING_OVER, [
+    const values = [
       owner.channel,
       owner.epoch,
       turn.id,
@@ -188,8 +167,13 @@ export class TurnStore {
       entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
       idempotencyKeys,
       calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
-      ...(handed === null ? [] : [JSON.stringify(draftRecord(handed))]),
-    ]);
+    ];
+    const [row] = await (handed === null
+      ? this.db.query<RawSettled>("settle_turn", SETTLE, values)
+      : this.db.query<RawSettled>("settle_handing_over", SETTLE_HANDING_OVER, [
+          ...values,
+          JSON.stringify(draftRecord(handed)),
+        ]));
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
       return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
     });
@@ -210,19 +194,17 @@ function entryRow(
   const row = toDraftRow(entry, agent);
   const isAnyRecalled = recalled !== undefined && recalled.entries.length + recalled.memories.length > 0;
   if (entry.kind !== "assistant" || !isAnyRecalled) return row;
-  const writer = agent === undefined ? {} : { agent };
-  return { ...row, data: { ...(entry.stopped && { stopped: true }), ...writer, recalled } };
+  const data = typeof row["data"] === "object" ? row["data"] : null;
+  return { ...row, data: { ...data, recalled } };
 }
 
 /** The turn that a channel's last owner left behind, if any; that this one has ended over it counts already. */
 export async function readRunningTurn(client: Queryable, channel: ChannelId): Promise<RunningTurn | null> {
   const [row] = await client.query<RawTurn>(
-    {
-      name: "turn_running",
-      text: `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures, t.agent,
-                    t.question, calls_of_question(coalesce(t.question, t.id)) as calls
-               from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
-    },
+    "turn_running",
+    `select t.id, t.from_seq, t.to_seq, t.attempts, t.deaths + (t.epoch <> c.epoch)::integer as deaths, t.failures, t.agent,
+            t.question, calls_of_question(coalesce(t.question, t.id)) as calls
+       from turns t join channels c on c.id = t.channel_id where t.channel_id = $1 and t.state = 'running'`,
     [channel],
   );
   return row === undefined ? null : runningTurn(row);
@@ -235,11 +217,9 @@ export async function readTurnTimes(
   most: number,
 ): Promise<readonly TurnTime[]> {
   const rows = await client.query<{ id: TurnId; at: Date }>(
-    {
-      name: "turn_times",
-      text: `select id, started_at as at from turns where channel_id = $1 and agent is null
-              order by to_seq desc, id desc limit $2`,
-    },
+    "turn_times",
+    `select id, started_at as at from turns where channel_id = $1 and agent is null
+      order by to_seq desc, id desc limit $2`,
     [channel, most],
   );
   return rows.toReversed().map(({ id, at }) => ({ id, at: at.getTime() }));

@@ -2,7 +2,7 @@ import type { ModelSpending } from "../../core/cost.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { UsageKey } from "../../core/listings.ts";
 import { OWN_AUTHOR } from "../../core/message.ts";
-import type { Database } from "../database/database.ts";
+import { Rows } from "../database/rows.ts";
 import { SPENDING } from "./model-calls.ts";
 
 /** What calls of one model have cost, for whom or what. */
@@ -55,42 +55,32 @@ export interface SpentToday extends ModelSpending {
 }
 
 /** What model calls have cost, over channels. It writes nothing. */
-export class UsageStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class UsageStore extends Rows {
   /**
    * Spendings by key and model.
    * @param timeZone in which a day begins
    */
   async by(key: UsageKey, { since, channel, person }: UsageScope, timeZone: string): Promise<Usage[]> {
     const name = key === "person" ? "asker.author_name" : "''::text";
-    return this.#db.query<Usage>(
-      {
-        name: `usage_by_${key}`,
-        text: `select key, coalesce((array_agg(name order by id desc))[1], '') as name, ${SPENDING}
-                 from (select ${KEY_OF[key]} as key, ${name} as name, m.*, $4::text as zone ${CALLS}
-                        where m.at >= $1 and ($2::bigint is null or m.channel_id = $2) and ($3::text is null or ${PERSON} = $3)
-                      ) calls
-                group by key, model order by key, model`,
-      },
+    return this.db.query<Usage>(
+      `usage_by_${key}`,
+      `select key, coalesce((array_agg(name order by id desc))[1], '') as name, ${SPENDING}
+         from (select ${KEY_OF[key]} as key, ${name} as name, m.*, $4::text as zone ${CALLS}
+                where m.at >= $1 and ($2::bigint is null or m.channel_id = $2) and ($3::text is null or ${PERSON} = $3)
+              ) calls
+        group by key, model order by key, model`,
       [since, channel ?? null, person === undefined ? null : `${person.platform}:${person.id}`, timeZone],
     );
   }
 
   /** What was spent since the day began. */
   async today(timeZone: string, now: Date): Promise<SpentToday[]> {
-    return this.#db.query<SpentToday>(
-      {
-        name: "usage_today",
-        text: `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
-                 from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
-                        where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
-                group by agent, channel, address, person, is_embedding, model`,
-      },
+    return this.db.query<SpentToday>(
+      "usage_today",
+      `select agent, channel, address, person, purpose = 'embedding' as is_embedding, ${SPENDING}
+         from (select ${KEY_OF.agent} as agent, c.id as channel, ${KEY_OF.channel} as address, ${PERSON} as person, m.* ${CALLS}
+                where m.at >= date_trunc('day', $2::timestamptz at time zone $1) at time zone $1) calls
+        group by agent, channel, address, person, is_embedding, model`,
       [timeZone, now],
     );
   }

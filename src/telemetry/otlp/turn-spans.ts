@@ -11,7 +11,6 @@ export interface SpanMaker {
     place: { readonly ids: SpanIds; readonly parent: Span | null },
   ): Span;
   readonly kinds: Pick<typeof SpanKind, "INTERNAL" | "CLIENT">;
-  /** The status of a failed span. */
   readonly failed: SpanStatus;
 }
 

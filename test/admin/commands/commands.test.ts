@@ -22,6 +22,15 @@ test("every command has a name that platforms take, a short help, and at most on
   }
 });
 
+test("the common commands fit a first screen of ten rows, with two of the terminal's own", () => {
+  const common = commandTable(COMMANDS).filter(({ isCommon }) => isCommon);
+  assert.deepEqual(
+    common.map(({ name }) => name),
+    "context memory remember forget remind status stop model".split(" "),
+  );
+  for (const { name, help } of common) assert.ok("/help all  ".length + help.length < 80, name);
+});
+
 test("the help shows what an argument looks like, and marks what the asker may not run", () => {
   const [own, strange] = [
     helpLines(COMMANDS, true, typedWith("/")),

@@ -51,7 +51,7 @@ test("an answer of the log's that comes once the channel was released sends no p
   await until("the first answer", () => sent.length === 1);
   await delay(STALE_MS);
   await open.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table channels in access exclusive mode" });
+    await client.query("", "lock table channels in access exclusive mode");
     goOn.resolve();
     await until("the question", async () => {
       const waiting = await open.sql(

@@ -8,10 +8,8 @@ import { findBrokerToKill, NO_BROKER } from "../../support/cluster/broker.ts";
 import { CONNECTION_VARIABLE, startTestServer } from "../../support/test-server.ts";
 import { readUsage, UsageError, wholeNumber } from "../../support/usage.ts";
 import { CLUSTER_FAULTS } from "./cluster-faults.ts";
-import { WAYS_IN } from "./ways-in.ts";
 import { isMutantName, MUTANT_NAMES, MUTANTS } from "./mutant-names.ts";
 import type { ClusterReport } from "./cluster-report.ts";
-import { runCluster } from "./run-cluster.ts";
 
 const USAGE =
   "npm run chaos -- --cluster [--daemons <number>] [--channels <number>] [--rate <messages a second>] [--seconds <number>] [--seed <number>]\n" +
@@ -22,6 +20,8 @@ const FOUND_SHARE = 0.8;
 const MOST_TOLD = 12;
 
 const { seeds, mutants, ...options } = readUsage(USAGE, readOptions);
+const { runCluster } = await import("./run-cluster.ts");
+const { WAYS_IN } = await import("./ways-in.ts");
 process.exitCode = await main();
 
 /** @returns the process's exit code */

@@ -267,7 +267,7 @@ test("a deletion that waits for a decision under way leaves no rule of it", asyn
   await wanted(scene, weir, "zxqpine", 1);
   const voided = Promise.withResolvers<unknown>();
   await scene.open.db.transaction(async (client) => {
-    await client.query({ name: "", text: "update approvals set state = 'allowed' where id = 1" });
+    await client.query("", "update approvals set state = 'allowed' where id = 1");
     voided.resolve(
       weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "said-1", at: new Date() }),
     );
@@ -276,11 +276,11 @@ test("a deletion that waits for a decision under way leaves no rule of it", asyn
         "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       return (await scene.open.sql(waiting)).length > 0;
     });
-    await client.query({
-      name: "",
-      text: `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
-             select channel_id, agent, tool, arguments, fingerprint, id from approvals where id = 1`,
-    });
+    await client.query(
+      "",
+      `insert into approval_rules (channel_id, agent, tool, arguments, fingerprint, approval_id)
+       select channel_id, agent, tool, arguments, fingerprint, id from approvals where id = 1`,
+    );
   });
   await voided.promise;
   assert.deepEqual(await scene.open.sql("select from approval_rules"), []);
@@ -331,12 +331,12 @@ test("a deletion looks for approvals only where there may be some, once, and by 
   assert.deepEqual(shownIn(scene.platform, "room", /zxqpine/), []);
   const plan = await scene.open.db.transaction(async (client) => {
     // So small a table is read as a whole otherwise.
-    await client.query({ name: "", text: "set local enable_seqscan = off" });
-    return client.query<{ "QUERY PLAN": string }>({
-      name: "",
-      text: `explain select a.channel_id from approvals a
-              where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)`,
-    });
+    await client.query("", "set local enable_seqscan = off");
+    return client.query<{ "QUERY PLAN": string }>(
+      "",
+      `explain select a.channel_id from approvals a
+        where a.shown is null and a.state = 'open' or a.shown <> approval_shown(a.state, a.arguments)`,
+    );
   });
   assert.match(plan.map((line) => line["QUERY PLAN"]).join("\n"), /approvals_to_show/);
 });

@@ -91,7 +91,7 @@ async function hanging(
   const end = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holding = scene.open.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table entry_search in access exclusive mode" });
+    await client.query("", "lock table entry_search in access exclusive mode");
     locked.resolve();
     await end.promise;
   });

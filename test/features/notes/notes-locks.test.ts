@@ -35,22 +35,16 @@ interface Thread extends Owner {
 /** What a turn in a thread writes; by the name of the function. */
 const WRITES: Readonly<Record<string, (client: Queryable, thread: Thread) => Promise<unknown>>> = {
   add_note: async (client, { channel, epoch, turn }) =>
-    client.query({ name: "", text: "select add_note($1, $2, $3, 'main', 'MEMORY.md', 'a line', 0)" }, [
-      channel,
-      epoch,
-      turn,
-    ]),
+    client.query("", "select add_note($1, $2, $3, 'main', 'MEMORY.md', 'a line', 0)", [channel, epoch, turn]),
   add_reminder: async (client, { channel, epoch, turn }) =>
     client.query(
-      {
-        name: "",
-        text: `select add_reminder($1, $2, $3, null, '{"key": "k", "kind": "once", "text": "tea", "at": "2100-01-01", "now": "2099-01-01",
-                                   "time_zone": "UTC", "run": "r", "call_id": "c"}', 10, 10)`,
-      },
+      "",
+      `select add_reminder($1, $2, $3, null, '{"key": "k", "kind": "once", "text": "tea", "at": "2100-01-01", "now": "2099-01-01",
+                           "time_zone": "UTC", "run": "r", "call_id": "c"}', 10, 10)`,
       [channel, epoch, turn],
     ),
   subagents_may_write: async (client, { channel, epoch }) =>
-    client.query({ name: "", text: "select subagents_may_write($1, $2, 0)" }, [channel, epoch]),
+    client.query("", "select subagents_may_write($1, $2, 0)", [channel, epoch]),
 };
 
 for (const [name, write] of Object.entries(WRITES))
@@ -61,7 +55,7 @@ for (const [name, write] of Object.entries(WRITES))
     const turn = await store.turns.begin(owner, seq, seq);
     assert.ok(turn !== null);
     const lock = async (client: Queryable, channel: ChannelId): Promise<unknown> =>
-      client.query({ name: "", text: "select lock_shown_in($1)" }, [channel]);
+      client.query("", "select lock_shown_in($1)", [channel]);
     const goOn = Promise.withResolvers<void>();
     const holds = Promise.withResolvers<void>();
     const deleting = open.db.transaction(async (client) => {
@@ -75,7 +69,7 @@ for (const [name, write] of Object.entries(WRITES))
     let attempts = 0;
     const writing = open.db.transaction(async (client) => {
       attempts++;
-      const [row] = await client.query<{ pid: number }>({ name: "", text: "select pg_backend_pid() as pid" });
+      const [row] = await client.query<{ pid: number }>("", "select pg_backend_pid() as pid");
       pid.resolve(row?.pid ?? 0);
       await write(client, { ...owner, turn: turn.id });
     });

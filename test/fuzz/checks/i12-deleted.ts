@@ -57,10 +57,10 @@ export class DeletedTexts {
    * last time can hold one of them.
    */
   async tablesWithAgain(words: readonly string[]): Promise<string[]> {
-    const [now] = await this.#db.query<{ xmin: string }>({
-      name: "fuzz_snapshot",
-      text: "select pg_snapshot_xmin(pg_current_snapshot())::text as xmin",
-    });
+    const [now] = await this.#db.query<{ xmin: string }>(
+      "fuzz_snapshot",
+      "select pg_snapshot_xmin(pg_current_snapshot())::text as xmin",
+    );
     const values = [patterns(words), this.#seenTo];
     const found = await this.#search("fuzz_tables_with_again", "t.xmin::text::bigint >= $2 and", values);
     this.#seenTo = Number(now?.xmin ?? 0);
@@ -72,7 +72,7 @@ export class DeletedTexts {
       const holds = texts.map((text) => `${text} like any ($1)`).join(" or ");
       return `select '${table}' as name where exists (select from ${table} t where ${condition} (${holds}))`;
     });
-    const rows = await this.#db.query<{ name: string }>({ name, text: selects.join(" union all ") }, values);
+    const rows = await this.#db.query<{ name: string }>(name, selects.join(" union all "), values);
     return Promise.all(rows.map(async (row) => this.#placesIn(row.name, values[0])));
   }
 
@@ -82,10 +82,8 @@ export class DeletedTexts {
     const columns = texts.map((text) => `case when ${text} like any ($1) then '${text}' end`).join(", ");
     const holds = texts.map((text) => `${text} like any ($1)`).join(" or ");
     const [row] = await this.#db.query<{ columns: string; row: string }>(
-      {
-        name: `fuzz_places_${table}`,
-        text: `select concat_ws(', ', ${columns}) as columns, left(t::text, 600) as row from ${table} t where ${holds} limit 1`,
-      },
+      `fuzz_places_${table}`,
+      `select concat_ws(', ', ${columns}) as columns, left(t::text, 600) as row from ${table} t where ${holds} limit 1`,
       [words],
     );
     return row === undefined ? `${table} (gone since)` : `${table} (${row.columns}: ${row.row})`;
@@ -109,15 +107,15 @@ const known = new WeakMap<Database, Promise<WordyTable[]>>();
 async function wordyTables(db: Database): Promise<WordyTable[]> {
   const tables =
     known.get(db) ??
-    db.query<WordyTable>({
-      name: "fuzz_tables",
-      text: `select c.relname as table, array_agg('t.' || quote_ident(a.attname) ||
-                      case when y.typname = 'text' then '' else '::text' end order by a.attnum) as texts
-               from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-               join pg_type y on y.oid = a.atttypid
-              where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and y.typcategory not in ('N', 'D', 'B')
-              group by c.relname order by c.relname`,
-    });
+    db.query<WordyTable>(
+      "fuzz_tables",
+      `select c.relname as table, array_agg('t.' || quote_ident(a.attname) ||
+                case when y.typname = 'text' then '' else '::text' end order by a.attnum) as texts
+         from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+         join pg_type y on y.oid = a.atttypid
+        where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and y.typcategory not in ('N', 'D', 'B')
+        group by c.relname order by c.relname`,
+    );
   known.set(db, tables);
   return tables;
 }

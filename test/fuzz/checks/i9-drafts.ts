@@ -8,11 +8,9 @@ import type { Chat } from "../chat.ts";
  */
 export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfinished">): Promise<string[]> {
   const rows = await db.query<{ turnId: number; messageId: string; state: string; turn: string }>(
-    {
-      name: "fuzz_left_drafts",
-      text: `select d.turn_id, d.message_id, d.state, t.state as turn
-               from deliveries d join turns t on t.id = d.turn_id where d.message_id = any($1)`,
-    },
+    "fuzz_left_drafts",
+    `select d.turn_id, d.message_id, d.state, t.state as turn
+       from deliveries d join turns t on t.id = d.turn_id where d.message_id = any($1)`,
     [[...unfinished]],
   );
   return rows.map(
@@ -27,15 +25,13 @@ export async function leftDrafts(db: Database, { unfinished }: Pick<Chat, "unfin
  */
 export async function lostAnswers(db: Database, { moderated }: Pick<Chat, "moderated">): Promise<string[]> {
   const rows = await db.query<{ turnId: number; messageId: string | null; state: string }>(
-    {
-      name: "fuzz_lost_answers",
-      text: `select d.turn_id, d.message_id, d.state
-               from deliveries d join turns t on t.id = d.turn_id
-              where d.entry_seq is not null and (d.state = 'failed' or d.message_id = any($1))
-                and exists (select from entries m
-                             where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
-                               and m.addressed and m.deleted_at is null)`,
-    },
+    "fuzz_lost_answers",
+    `select d.turn_id, d.message_id, d.state
+       from deliveries d join turns t on t.id = d.turn_id
+      where d.entry_seq is not null and (d.state = 'failed' or d.message_id = any($1))
+        and exists (select from entries m
+                     where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq
+                       and m.addressed and m.deleted_at is null)`,
     [[...moderated]],
   );
   return rows.map(

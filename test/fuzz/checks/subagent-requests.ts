@@ -21,10 +21,8 @@ export async function subagentFaults(
   { id, ledger }: Room,
 ): Promise<string[]> {
   const rows = await db.query<{ id: number; task: string; turn: number; state: string; steps: number }>(
-    {
-      name: "fuzz_subagents_of_task",
-      text: "select id, task, turn_id as turn, state, jsonb_array_length(steps) as steps from subagents where channel_id = $1 and (task = $2 or task = '')",
-    },
+    "fuzz_subagents_of_task",
+    "select id, task, turn_id as turn, state, jsonb_array_length(steps) as steps from subagents where channel_id = $1 and (task = $2 or task = '')",
     [id, task],
   );
   const isKnown = rows.some(

@@ -23,10 +23,8 @@ class UnclaimedApprovals extends ApprovalStore {
 
   override async take({ channel }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
     const rows = await this.#db.query<Omit<TakenApproval, "was"> & { state: TakenApproval["was"] }>(
-      {
-        name: "approvals_take",
-        text: "select id, state, agent, tool, arguments, fingerprint from approvals where channel_id = $1 and id = any ($2)",
-      },
+      "approvals_take",
+      "select id, state, agent, tool, arguments, fingerprint from approvals where channel_id = $1 and id = any ($2)",
       [channel, ids],
     );
     return rows.map(({ state: was, ...row }) => ({ ...row, was }));
@@ -39,11 +37,9 @@ function deciding(condition: string): (db: Database) => ApprovalStore {
     new (class HastyDecisions extends ApprovalStore {
       override async decide(channel: ChannelId, id: number, { state, by }: Decision): Promise<boolean> {
         const rows = await db.query(
-          {
-            name: "approval_decide",
-            text: `update approvals set state = $3, decided_by = $4, decided_name = $5, decided_at = clock_timestamp(), told_at = null
-                    where channel_id = $1 and id = $2 and ${condition} returning id`,
-          },
+          "approval_decide",
+          `update approvals set state = $3, decided_by = $4, decided_name = $5, decided_at = clock_timestamp(), told_at = null
+            where channel_id = $1 and id = $2 and ${condition} returning id`,
           [channel, id, state, by.id, by.name],
         );
         return rows.length > 0;

@@ -17,11 +17,9 @@ class UnfencedJobs extends JobStore {
 
   override async stage(job: Job, result: JobResult): Promise<boolean> {
     await this.#db.query(
-      {
-        name: "job_stage",
-        text: `update jobs set state = 'staged', ended_at = null, attempt = $4, from_seq = $2, to_seq = $3, result = $5
-                where id = $1`,
-      },
+      "job_stage",
+      `update jobs set state = 'staged', ended_at = null, attempt = $4, from_seq = $2, to_seq = $3, result = $5
+        where id = $1`,
       [job.id, job.fromSeq, job.toSeq, job.attempt, JSON.stringify(result)],
     );
     return true;
@@ -44,7 +42,7 @@ class HastyJobs extends JobStore {
   override async stage(job: Job, result: JobResult): Promise<boolean> {
     const isStaged = await super.stage(job, { ...result, memories: [] });
     for (const memory of isStaged ? result.memories : [])
-      await this.#db.query({ name: "memory_add", text: "select add_memory($1, null, $2)" }, [
+      await this.#db.query("memory_add", "select add_memory($1, null, $2)", [
         job.channel,
         JSON.stringify(memory),
       ]);
@@ -64,10 +62,9 @@ class ForgetfulJobs extends JobStore {
   override async take(owner: { channel: ChannelId; epoch: number }): Promise<Job | null> {
     const job = await super.take(owner);
     if (job?.state !== "staged") return job;
-    await this.#db.query(
-      { name: "job_forget", text: "update jobs set state = 'running', result = null where id = $1" },
-      [job.id],
-    );
+    await this.#db.query("job_forget", "update jobs set state = 'running', result = null where id = $1", [
+      job.id,
+    ]);
     return { ...job, state: "running", result: { parts: [], memories: [], summary: null } };
   }
 }

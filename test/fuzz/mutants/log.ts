@@ -39,7 +39,8 @@ class ShallowLog extends LogStore {
 
   override async delete(channel: ChannelId, messageId: string): Promise<Seq | undefined> {
     const [row] = await this.#db.query<{ seq: number | null }>(
-      { name: "delete_message", text: "select seq from delete_message($1, $2)" },
+      "delete_message",
+      "select seq from delete_message($1, $2)",
       [channel, messageId],
     );
     return row?.seq ?? undefined;
@@ -58,10 +59,8 @@ class WaitingChannels extends ChannelStore {
   override async omit(id: ChannelId, epoch: number, toSeq: Seq): Promise<boolean> {
     for (;;) {
       const jobs = await this.#db.query(
-        {
-          name: "fuzz_live_job",
-          text: "select from jobs where channel_id = $1 and state in ('running', 'staged')",
-        },
+        "fuzz_live_job",
+        "select from jobs where channel_id = $1 and state in ('running', 'staged')",
         [id],
       );
       if (jobs.length === 0) return super.omit(id, epoch, toSeq);

@@ -12,11 +12,9 @@ interface Proof {
 /** What stands in the oldest message of the channel that is before the job's range. */
 async function oldProof(db: Database, { channel, fromSeq }: Job): Promise<Proof | undefined> {
   const [row] = await db.query<{ seq: number; text: string }>(
-    {
-      name: "fuzz_old_proof",
-      text: `select seq, text from entries where channel_id = $1 and seq < $2 and kind = 'user' and text <> ''
-              order by seq limit 1`,
-    },
+    "fuzz_old_proof",
+    `select seq, text from entries where channel_id = $1 and seq < $2 and kind = 'user' and text <> ''
+      order by seq limit 1`,
     [channel, fromSeq],
   );
   return row && { seq: row.seq, quote: row.text.split(" ").slice(0, 2).join(" ") };
@@ -52,12 +50,10 @@ class LateJobs extends JobStore {
     const proof = await oldProof(this.#db, job);
     if (proof !== undefined)
       await this.#db.query(
-        {
-          name: "fuzz_late_proof",
-          text: `insert into memory_sources (memory_id, channel_id, seq, quote)
-                 select max(id), channel_id, $2::bigint, $3 from memories where channel_id = $1 group by channel_id
-                 on conflict do nothing`,
-        },
+        "fuzz_late_proof",
+        `insert into memory_sources (memory_id, channel_id, seq, quote)
+         select max(id), channel_id, $2::bigint, $3 from memories where channel_id = $1 group by channel_id
+         on conflict do nothing`,
         [job.channel, proof.seq, proof.quote],
       );
     return super.stage(job, result);

@@ -33,21 +33,17 @@ class MovedFirst extends ReminderStore {
   override async fire(occurrence: Occurrence): Promise<Fired> {
     const { id, text } = occurrence.reminder;
     const [row] = await this.#db.query<{ channelId: number }>(
-      {
-        name: "reminder_move",
-        text: `update reminders set next_at = $2, state = case when $2::timestamptz is null then 'done' else state end,
-                 text = case when $2::timestamptz is null then '' else text end
-                where id = $1 and state = 'active' returning channel_id`,
-      },
+      "reminder_move",
+      `update reminders set next_at = $2, state = case when $2::timestamptz is null then 'done' else state end,
+         text = case when $2::timestamptz is null then '' else text end
+        where id = $1 and state = 'active' returning channel_id`,
       [id, occurrence.next],
     );
     if (row === undefined) return { hasFired: false, seq: null, isDue: false };
     const { messageId, author, tokens, at } = occurrence.draft;
     const [told] = await this.#db.query<{ seq: number; due: boolean }>(
-      {
-        name: "reminder_fire",
-        text: "select seq, due from append_message($1, $2, 'weir', $3, true, $4, $5, $6, true, null)",
-      },
+      "reminder_fire",
+      "select seq, due from append_message($1, $2, 'weir', $3, true, $4, $5, $6, true, null)",
       [row.channelId, messageId, author.name, text, tokens, at],
     );
     return { hasFired: true, seq: told?.seq ?? null, isDue: told?.due ?? false };

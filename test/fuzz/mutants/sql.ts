@@ -10,7 +10,8 @@ export async function changeFunction(
   changes: readonly (readonly [from: string, to: string])[],
 ): Promise<void> {
   const [row] = await db.query<{ text: string }>(
-    { name: "fuzz_function", text: "select pg_get_functiondef($1::regproc) as text" },
+    "fuzz_function",
+    "select pg_get_functiondef($1::regproc) as text",
     [name],
   );
   let text = row?.text ?? "";

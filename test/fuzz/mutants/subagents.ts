@@ -92,7 +92,8 @@ class ToldAgain extends SubagentStore {
     const told = await super.tellCall(owner, id, callId);
     if (told?.state !== "running")
       await this.#db.query(
-        { name: "fuzz_untell", text: "update subagents set told = null where id = $1 and closed_at is null" },
+        "fuzz_untell",
+        "update subagents set told = null where id = $1 and closed_at is null",
         [id],
       );
     return told;

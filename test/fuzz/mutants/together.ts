@@ -26,7 +26,8 @@ class HastyTurns extends TurnStore {
     if (handOff === undefined) return super.settle(owner, turn, settlement, at);
     const draft = draftMessage(handOff);
     const [row] = await this.#db.query<{ seq: Seq }>(
-      { name: "settle_handing_over", text: "select seq from append_messages($1, $2)" },
+      "settle_handing_over",
+      "select seq from append_messages($1, $2)",
       [owner.channel, JSON.stringify([draftRecord(draft)])],
     );
     const settled = await super.settle(owner, turn, settlement, at);
@@ -45,10 +46,8 @@ class GreedyTurns extends TurnStore {
 
   override async begin(owner: Owner, fromSeq: Seq, toSeq: Seq, agent?: AgentId): Promise<RunningTurn | null> {
     const [row] = await this.#db.query<{ seq: Seq }>(
-      {
-        name: "fuzz_due_to",
-        text: "select max(seq) as seq from entries where channel_id = $1 and addressed",
-      },
+      "fuzz_due_to",
+      "select max(seq) as seq from entries where channel_id = $1 and addressed",
       [owner.channel],
     );
     return super.begin(owner, fromSeq, Math.max(toSeq, row?.seq ?? 0), agent);

@@ -19,6 +19,8 @@ export interface SimulatedRun extends Run {
 export async function runSimulated(run: SimulatedRun): Promise<Outcome> {
   const startedAt = real.now();
   const { seed, mutant, places, delays } = run;
+  // Read from the disk at the first request, in a time that no simulation knows.
+  await import("../../../src/llm/http/openai-client.ts");
   // What a mutant replaces in a function it has to find there as it was.
   await using database = await createSimDatabase(mutant?.install === undefined);
   const trace = new Trace(run.traceFile);

@@ -360,20 +360,29 @@ async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promis
   for (const room of rooms) await checkFold(weir, room);
 }
 
-const CHANGE = { platform: "test", id: "general-5" } as const;
+/** The message of {@link askWithSecret}. */
+const ASKED_ID = "general-asked";
 
-test("a deletion takes a secret from everything that tells of it", async () => {
+test("a deletion takes a secret from everything that tells of it, and from the contexts that are kept", async () => {
   await openWorld(async (world) => {
-    await world.weir.daemon.inbox.receive({ type: "deletion", ...CHANGE, at: new Date() });
+    await askWithSecret(world);
+    for (const id of ["general-5", ASKED_ID])
+      await world.weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
     assert.deepEqual(await world.scene.open.sql("select statement from memories"), []);
     await checkGone(world);
   });
 });
 
-test("an edit takes a secret from everything that tells of it, once its summary is written again", async () => {
+test("an edit takes a secret from the contexts that are kept at once, and from all else once its summary is written again", async () => {
   await openWorld(async (world) => {
     const { weir, scene } = world;
-    await weir.daemon.inbox.receive({ type: "edit", ...CHANGE, text: "Never mind.", at: new Date() });
+    await askWithSecret(world);
+    // Contexts of turns that have read the first one alone go with that.
+    for (const id of ["general-5", ASKED_ID]) {
+      const edit = { type: "edit", platform: "test", id, text: "Never mind." } as const;
+      await weir.daemon.inbox.receive({ ...edit, at: new Date() });
+    }
+    assert.ok(!(await rowsWith(scene.open, SECRETS[0])).includes("context_records"));
     assert.deepEqual(await scene.open.sql("select statement from memories"), [], "at once");
     assert.ok(!holdsSecret(await command(weir, "general", "memory")));
     // The view goes on showing what its model has read, with a note of the edit, until a summary covers it.
@@ -431,8 +440,9 @@ test("/forget NUMBER in a DM takes a secret, and neither takes nor tells what so
   }, ANN);
 });
 
-test("/forget me takes a secret from everything that tells of it", async () => {
+test("/forget me takes a secret from everything that tells of it, and from the contexts that are kept", async () => {
   await openWorld(async (world) => {
+    await askWithSecret(world);
     assert.match(
       await command(world.weir, "general", "forget me yes"),
       /^Forgotten: \d messages of yours .* and 1 memory\b/,
@@ -497,44 +507,12 @@ test("the deletion of a thread takes what was said in it, and leaves its root in
 /** Somebody says the secret to the agent, and the context of the turn that answers is kept. */
 async function askWithSecret({ scene, weir }: World): Promise<void> {
   script(scene.server, () => text(SUMMARY));
-  await weir.say(SECRET, { room: "general", id: "general-asked", author: authorOf(ANN) });
+  await weir.say(SECRET, { room: "general", id: ASKED_ID, author: authorOf(ANN) });
   // Records of other turns, which do not hold it, may come before.
   await until("kept context with the secret", async () =>
     (await rowsWith(scene.open, SECRETS[0])).includes("context_records"),
   );
 }
-
-const WITHDRAWALS: Readonly<Record<string, (world: World) => Promise<void>>> = {
-  "a deletion": async ({ weir }) => {
-    for (const id of ["general-5", "general-asked"])
-      await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id, at: new Date() });
-  },
-  "/forget me": async ({ weir }) => {
-    assert.match(await command(weir, "general", "forget me yes"), /^Forgotten: /);
-  },
-};
-
-for (const [what, withdraw] of Object.entries(WITHDRAWALS)) {
-  test(`${what} takes a secret from the contexts that are kept`, async () => {
-    await openWorld(async (world) => {
-      await askWithSecret(world);
-      await withdraw(world);
-      await checkGone(world);
-    });
-  });
-}
-
-test("an edit takes a secret from the contexts that are kept, at once", async () => {
-  await openWorld(async (world) => {
-    await askWithSecret(world);
-    // Contexts of turns that have read the first one alone go with that.
-    for (const id of ["general-5", "general-asked"]) {
-      const edit = { type: "edit", platform: "test", id, text: "Never mind." } as const;
-      await world.weir.daemon.inbox.receive({ ...edit, at: new Date() });
-    }
-    assert.ok(!(await rowsWith(world.scene.open, SECRETS[0])).includes("context_records"));
-  });
-});
 
 test("a turn that a deletion came into leaves no context that tells of it", async () => {
   await openWorld(async ({ scene, weir }) => {
@@ -609,7 +587,7 @@ test("what an agent handed over goes with what it retells: by a deletion, by an 
 async function untilErased({ scene: { open } }: World): Promise<void> {
   const left =
     "select from channels c join entries e on e.channel_id = c.id where c.gone_at is not null and e.kind = 'user' and e.deleted_at is null limit 1";
-  while ((await open.sql(left)).length > 0);
+  while ((await open.sql(left)).length > 0) await delay(10);
 }
 
 /** What happens in a channel: it becomes private or public, or somebody says a secret, by name. */

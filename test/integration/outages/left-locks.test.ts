@@ -31,8 +31,7 @@ test("a channel whose row is locked after a start keeps no other from its answer
   const isOver = Promise.withResolvers<void>();
   // What a host that lost its power leaves at a server elsewhere.
   const lock = outside.db.transaction(async (client) => {
-    const name = { name: "lock_room", text: "select from channels where name = 'locked' for update" };
-    await client.query(name);
+    await client.query("lock_room", "select from channels where name = 'locked' for update");
     isHeld.resolve();
     await isOver.promise;
   });
@@ -53,9 +52,9 @@ test("a transaction that nobody goes on with is ended by the server, and may be 
   );
   assert.equal(limit?.limit, "1min");
   const stalled = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "set local idle_in_transaction_session_timeout = 20" });
+    await client.query("", "set local idle_in_transaction_session_timeout = 20");
     await delay(300);
-    await client.query({ name: "", text: "select 1" });
+    await client.query("", "select 1");
   });
   await assert.rejects(stalled, (error) => error instanceof WeirError && error.retryable);
 });

@@ -1,4 +1,4 @@
-// proves: src/ownership/takeover-watch.ts, src/channel/loader.ts, src/channel/eviction.ts
+// proves: src/ownership/takeover-watch.ts, src/channel/loader.ts, src/channel/live-channels.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

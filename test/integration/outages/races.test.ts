@@ -1,4 +1,4 @@
-// proves: src/store/channels/channels.ts, src/channel/registry.ts, src/channel/eviction.ts
+// proves: src/store/channels/channels.ts, src/channel/registry.ts, src/channel/live-channels.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { answerText } from "../../../src/core/card.ts";

@@ -43,7 +43,7 @@ async function openScene(rooms: readonly string[], lookUpWithinMs = LOOKED_UP_WI
   const isHeld = Promise.withResolvers<void>();
   const isOver = Promise.withResolvers<void>();
   const lock = outside.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table entry_search in access exclusive mode" });
+    await client.query("", "lock table entry_search in access exclusive mode");
     isHeld.resolve();
     await isOver.promise;
   });

@@ -1,4 +1,4 @@
-// proves: src/llm/chat/chat-chunk.ts, src/llm/chat/call-accumulator.ts, src/llm/chat/new-text.ts, src/llm/chat/chat-events.ts
+// proves: src/llm/chat/chat-chunk.ts, src/llm/chat/call-accumulator.ts, src/llm/chat/answer-accumulator.ts, src/llm/chat/chat-events.ts
 // What servers send where OpenAI's documentation says otherwise, read in memory, cut at every thirteenth byte.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -31,6 +31,10 @@ async function answerTo(question: string, history: readonly ModelMessage[] = HIS
   return answer?.text ?? "";
 }
 
+function saidBy(text: string): ModelMessage {
+  return said("14:05", "Ben", text);
+}
+
 /** The first quoted sentence with its source. */
 function firstQuote(text: string): string {
   return /^> [^]*?\n— .*$/m.exec(text)?.[0] ?? "";
@@ -69,11 +73,27 @@ describe("the offline model quotes", () => {
   });
 
   test("with the plain statement that it found nothing", async () => {
-    for (const question of ["What do penguins eat?", "hi", "???"]) {
+    for (const question of ["What do penguins eat?", "tell me of penguins", "???"]) {
       const text = await answerTo(question);
       assert.match(text, /I found nothing.*not a language model/s);
       assert.doesNotMatch(text, /^>/m);
     }
+  });
+
+  test("nothing in answer to a statement: it says how to ask for it, and searches for nothing", async () => {
+    for (const statement of [
+      "The tide at the pier turns at five.",
+      "Unser Treffen ist am Montag.",
+      "see https://a.example/?q=tide tables",
+    ]) {
+      const { answer } = await ask(createOfflineModel(), {
+        messages: [SYSTEM, ...HISTORY, saidBy(statement), NOW],
+        tools: [SEARCH_HISTORY],
+      });
+      assert.match(answer?.text ?? "", /^This is noted: ask.*not a language model/s, statement);
+      assert.deepEqual(answer?.calls, []);
+    }
+    assert.match(await answerTo("hi"), /^Tell me something, and ask.*not a language model/s);
   });
 
   test("in Japanese", async () => {

@@ -1,4 +1,4 @@
-// proves: src/llm/responses/responses-events.ts, src/llm/responses/responses-request.ts
+// proves: src/llm/responses/responses-events.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { cacheRuleOf } from "../../../src/llm/caches/rules.ts";

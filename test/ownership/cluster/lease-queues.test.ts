@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { PARTITIONS } from "../../../src/ownership/homes.ts";
 import { openBroker } from "../../../src/ownership/cluster/broker-connection.ts";
 import { AcquisitionBatcher } from "../../../src/ownership/cluster/acquisition-batcher.ts";
+import { declareQueue } from "../../../src/ownership/cluster/declare-queue.ts";
 import { LeaseQueues, type LeaseCounts } from "../../../src/ownership/cluster/lease-queues.ts";
 import { BATON_QUEUE } from "../../../src/ownership/cluster/names.ts";
 import { WakeReader } from "../../../src/ownership/cluster/wakes.ts";
@@ -22,7 +23,7 @@ test("a lease that is renewed and does not come is another's", { skip: skippedWi
   const { model } = connection;
   const publisher = await model.createConfirmChannel();
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    await publisher.assertQueue(names.lease(partition), BATON_QUEUE);
+    await publisher.assertQueue(names.lease(partition), names.expiring(BATON_QUEUE));
     publisher.sendToQueue(names.lease(partition), Buffer.from("first"), { persistent: true });
   }
   await publisher.waitForConfirms();
@@ -43,6 +44,7 @@ test("a lease that is renewed and does not come is another's", { skip: skippedWi
     timing: { renewMs: 0, proofMs: 200, orphanMs: 60_000, handOnMs: 60_000 },
     log,
     openChannel: async () => model.createChannel(),
+    declare: async (queue, options) => declareQueue(connection, queue, options),
     share: () => PARTITIONS,
     ask: async () => undefined,
     onTaken: () => undefined,
@@ -68,7 +70,6 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
   const log = pino({ level: "silent" });
   const listener = new Ledger().listener("a");
   const gate = Promise.withResolvers<void>();
-  let opened = 0;
   let made = 0;
   const line = new LeaseQueues({
     names,
@@ -81,19 +82,13 @@ test("a line may be dropped while it is still got in", { skip: skippedWithout(br
     counts: { gained: 0, passedOn: 0, handedOn: 0, lost: 0, renewed: 0, made: 0 },
     timing: { renewMs: 60_000, proofMs: 60_000, orphanMs: 60_000, handOnMs: 60_000 },
     log,
-    // The first queue comes behind the second.
-    openChannel: async () => {
-      const channel = await connection.model.createChannel();
-      const isFirst = opened === 0;
-      opened += 1;
-      const assertQueue = channel.assertQueue.bind(channel);
-      channel.assertQueue = async (...args) => {
-        if (isFirst) await gate.promise;
-        const queue = await assertQueue(...args);
-        made += 1;
-        return queue;
-      };
-      return channel;
+    openChannel: async () => connection.model.createChannel(),
+    // The first queue comes after the second.
+    declare: async (queue, options) => {
+      if (queue === names.lease(0)) await gate.promise;
+      const declared = await declareQueue(connection, queue, options);
+      made += 1;
+      return declared;
     },
     share: () => 2,
     ask: async () => undefined,
@@ -120,7 +115,7 @@ test(
     stack.defer(async () => connection.close());
     const { model } = connection;
     const rival = await model.createConfirmChannel();
-    await rival.assertQueue(names.lease(0), BATON_QUEUE);
+    await rival.assertQueue(names.lease(0), names.expiring(BATON_QUEUE));
     rival.sendToQueue(names.lease(0), Buffer.from("first"), { persistent: true });
     await rival.waitForConfirms();
     const log = pino({ level: "silent" });
@@ -146,6 +141,7 @@ test(
       timing: { renewMs: 60_000, proofMs: 60_000, orphanMs: 60_000, handOnMs: 60_000 },
       log,
       openChannel: async () => model.createChannel(),
+      declare: async (queue, options) => declareQueue(connection, queue, options),
       share: () => share,
       ask: async () => undefined,
       onTaken: () => undefined,

@@ -54,7 +54,7 @@ const ONE_EACH = Array.from({ length: PARTITIONS }, () => 1);
 /** Stands first in the line of a partition, before any daemon. */
 async function getInLine(channel: ConfirmChannel, names: Names, partition: Partition): Promise<HeldLease> {
   const queue = names.lease(partition);
-  await channel.assertQueue(queue, BATON_QUEUE);
+  await channel.assertQueue(queue, names.expiring(BATON_QUEUE));
   channel.sendToQueue(queue, Buffer.from("the test's"), { persistent: true });
   const { promise, resolve } = Promise.withResolvers<() => void>();
   const { consumerTag } = await channel.consume(queue, (message) => {
@@ -394,7 +394,7 @@ test("wakes that nobody reads are bounded, and the newest are kept", RUN, async 
   await using client = await openClient();
   const { channel } = client;
   const lease = await getInLine(channel, space.names, 5);
-  await channel.assertQueue(space.names.wakes(5), WAKE_QUEUE);
+  await channel.assertQueue(space.names.wakes(5), space.names.expiring(WAKE_QUEUE));
   await using cluster = makeCluster(url, space);
   const { homes, listener } = await cluster.join("a");
   await until("all others", () => homes.vitals().owned === PARTITIONS - 1);

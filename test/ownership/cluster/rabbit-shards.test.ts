@@ -224,7 +224,7 @@ test("a shard that is lost while it is being taken is not opened, and nobody's",
   const lock = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const holding = scene.weir.db.transaction(async (client) => {
-    await client.query({ name: "", text: "lock table gateway_shards in exclusive mode" });
+    await client.query("", "lock table gateway_shards in exclusive mode");
     locked.resolve();
     await lock.promise;
   });

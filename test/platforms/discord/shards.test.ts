@@ -1,4 +1,4 @@
-// proves: src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-ledger.ts, src/platforms/discord/gateway/logins.ts
+// proves: src/platforms/discord/gateway/shards.ts, src/platforms/discord/gateway/shard-intake.ts, src/platforms/discord/gateway/logins.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayOpcodes } from "discord.js";

@@ -20,6 +20,17 @@ const server = createServer((request, response) => {
     case "/liar.png":
       response.end(Buffer.alloc(6_000_000));
       return;
+    case "/voice-message.ogg":
+      response.end(
+        Buffer.from(
+          "4f6767530002000000000000000000000000000000000000000001134f707573486561640101380180bb000000000000",
+          "hex",
+        ),
+      );
+      return;
+    case "/photo.txt":
+      response.end(PNG);
+      return;
     case "/moved.txt":
       response.writeHead(302, { location: "/notes.txt" }).end();
       return;
@@ -71,6 +82,18 @@ describe("an attachment", () => {
     assert.deepEqual(texts, [
       "[file notes.txt, text/plain; charset=utf-8, 20 bytes]\n````\nfirst\n```\nfenced\n```\n````",
     ]);
+  });
+
+  test("is what its bytes are, whatever its name and its stated type say", async () => {
+    const { texts, images } = await read(
+      file("voice-message.ogg", "text/plain; charset=utf-8", 48),
+      file("photo.txt", "text/plain", 8),
+    );
+    assert.deepEqual(texts, [
+      "[file voice-message.ogg, audio/ogg; codecs=opus, 48 bytes]",
+      "[image photo.txt, image/png, 8 bytes]",
+    ]);
+    assert.deepEqual(images, ["photo.txt 8"]);
   });
 
   test("that is a long text is cut, and says so", async () => {

@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emojiName, shownEmoji } from "../../../src/platforms/slack/outbound/emoji.ts";
-import {
-  attachedWords,
-  readableText,
-  unescapeText,
-} from "../../../src/platforms/slack/inbound/readable-text.ts";
+import { readableText, unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
 import { fitMrkdwn, toMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
 import { escapeText } from "../../support/slack/world.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
@@ -29,7 +25,7 @@ const INBOUND: Readonly<Record<string, string>> = {
   "<!date^1392734382^{date_short}|Feb 18>": "Feb 18",
   "<!date^0^{date}>": "1970-01-01T00:00:00.000Z",
   "<https://a.test/?x=1&amp;y=2>": "https://a.test/?x=1&y=2",
-  "<https://a.test|a.test>": "https://a.test",
+  "<https://a.test|a.test> <http://README.md|README.md>": "a.test README.md",
   "<https://a.test|the page>": "[the page](https://a.test)",
   "<mailto:a@b.test|a@b.test>": "a@b.test",
   "1 <2": "1 <2",
@@ -40,6 +36,12 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   "***both*** __bold__": "*_both_* *bold*",
   "**bold with *it* inside**": "*bold with _it_ inside*",
   "snake_case_name and 2 * 3 * 4": "snake_case_name and 2 * 3 * 4",
+  "area = 5*x, volume = 3*y": "area = 5*x, volume = 3*y",
+  "これは**重要**です、「*斜体*」": "これは\u200B*重要*\u200Bです、「\u200B_斜体_\u200B」",
+  "un**believ**able a`b`c": "un\u200B*believ*\u200Bable a\u200B`b`\u200Bc",
+  "(**bold**), ~~gone~~!": "(*bold*), ~gone~!",
+  "(~2000 lines) and (~5000 lines), ~~gone~~": "(∼2000 lines) and (∼5000 lines), ~gone~",
+  "about ~5": "about ~5",
   "`a < b` and ``x`y``": "`a &lt; b` and `xˋy`",
   "`**not bold**`": "`**not bold**`",
   "[page](https://a.test/x_y_z?a=1&b=2)": "<https://a.test/x_y_z?a=1&amp;b=2|page>",
@@ -103,15 +105,6 @@ describe("what people wrote, made readable", () => {
     );
     const texts = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
     fc.assert(fc.property(texts, (raw) => assert.ok(readableText(raw, NAMES).isWellFormed())));
-  });
-
-  test("the words of old integrations count, previews of links do not", () => {
-    const attachments = [
-      { title: "Build 7", text: "failed", fallback: "x" },
-      { from_url: "https://a.test", title: "A page" },
-      { fallback: "only this" },
-    ];
-    assert.equal(attachedWords({ ts: "1.0", attachments }), "Build 7\nfailed\nonly this");
   });
 });
 
@@ -186,18 +179,33 @@ describe("what the agent wrote, as Slack's markup", () => {
 });
 
 test("emoji have their names, both ways", () => {
-  assert.deepEqual(["👍", "❤️", "❤", ":shipit:", "tada", "🦩"].map(emojiName), [
-    "+1",
-    "heart",
-    "heart",
-    "shipit",
-    "tada",
-    null,
-  ]);
-  assert.deepEqual(["+1", "thumbsup", "wave::skin-tone-2", "shipit"].map(shownEmoji), [
-    "👍",
-    "👍",
-    "👋",
-    ":shipit:",
-  ]);
+  assert.deepEqual(
+    ["👍", "❤️", "❤", ":shipit:", "tada", "🦩", "👍🏽", "1️⃣", "🇯🇵", "👨‍💻", "\u{10FFFF}"].map(emojiName),
+    [
+      "+1",
+      "heart",
+      "heart",
+      "shipit",
+      "tada",
+      "flamingo",
+      "+1::skin-tone-4",
+      "one",
+      "jp",
+      "male-technologist",
+      null,
+    ],
+  );
+  assert.deepEqual(
+    [
+      "+1",
+      "thumbsup",
+      "wave::skin-tone-2",
+      "shipit",
+      "saluting_face",
+      "flag-jp",
+      "male-technologist::skin-tone-3",
+      "two_men_holding_hands::skin-tone-2::skin-tone-3",
+    ].map(shownEmoji),
+    ["👍", "👍", "👋🏻", ":shipit:", "🫡", "🇯🇵", "👨🏼‍💻", "👨🏻‍🤝‍👨🏼"],
+  );
 });

@@ -79,17 +79,17 @@ function withHead(backup: Buffer, change: (head: BackupHead) => object = () => (
 
 /** Each table's rows, as texts in an order of their own. */
 async function contents(db: Database): Promise<Record<string, unknown>> {
-  const tables = await db.query<{ name: string }>({
-    name: "",
-    text: `select relname as name from pg_class
-            where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'schema_migrations' order by 1`,
-  });
+  const tables = await db.query<{ name: string }>(
+    "",
+    `select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'schema_migrations' order by 1`,
+  );
   const found: Record<string, unknown> = {};
   for (const { name } of tables) {
-    const [row] = await db.query<{ rows: unknown }>({
-      name: "",
-      text: `select coalesce(jsonb_agg(t::text order by t::text), '[]') as rows from ${name} t`,
-    });
+    const [row] = await db.query<{ rows: unknown }>(
+      "",
+      `select coalesce(jsonb_agg(t::text order by t::text), '[]') as rows from ${name} t`,
+    );
     found[name] = row?.rows;
   }
   return found;
@@ -360,7 +360,7 @@ test("a newer version restores a backup as of its schema, and then brings it up 
   assert.equal(await versionOf(there), 0);
   assert.equal(await restoreByNext(there, backup), "restored");
   assert.equal(await versionOf(there), SCHEMA + 1);
-  const rows = await there.query({ name: "", text: "select text, newer from entries" });
+  const rows = await there.query("", "select text, newer from entries");
   assert.deepEqual(rows, [{ text: "the boat is in", newer: null }]);
   assert.equal(await restoreByNext(there, backup), "there before");
 });

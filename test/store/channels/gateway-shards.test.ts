@@ -1,4 +1,4 @@
-// proves: src/store/channels/gateway-shards.ts, src/store/channels/gateway-sessions.ts, migrations/baseline/22_cluster.sql
+// proves: migrations/baseline/22_cluster.sql
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

@@ -101,7 +101,7 @@ test("a channel is not taken while another daemon takes its partition: whoever i
   const begun = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const taking = weir.db.transaction(async (client) => {
-    await client.query({ name: "", text: "select take_partitions($1, 'next')" }, [[partition]]);
+    await client.query("", "select take_partitions($1, 'next')", [[partition]]);
     begun.resolve();
     await goOn.promise;
   });

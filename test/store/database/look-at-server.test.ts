@@ -122,23 +122,17 @@ const withScript = async (
   await work(urlOf({ name: other.name }), db);
 };
 const tables = async (db: Database): Promise<unknown[]> =>
-  db.query({
-    name: "",
-    text: "select tablename as name from pg_tables where schemaname = 'public' order by 1",
-  });
+  db.query("", "select tablename as name from pg_tables where schemaname = 'public' order by 1");
 
 describe("a database", () => {
   for (const encoding of ["LATIN1", "SQL_ASCII"]) {
     test(`of encoding ${encoding}`, async () => {
       const name = `${target.name}_${encoding.toLowerCase()}`;
-      await outside.query({
-        name: "",
-        text: `create database ${name} template template0 encoding '${encoding}' locale 'C'`,
-      });
+      await outside.query("", `create database ${name} template template0 encoding '${encoding}' locale 'C'`);
       try {
         await assertRefused(urlOf({ name }), new RegExp(`the encoding ${encoding}`));
       } finally {
-        await outside.query({ name: "", text: `drop database ${name} with (force)` });
+        await outside.query("", `drop database ${name} with (force)`);
       }
     });
   }

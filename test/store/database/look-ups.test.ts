@@ -35,16 +35,14 @@ function openBoth() {
   };
 }
 
-const statement = (text: string) => ({ name: "", text });
-
 test("a look-up that is dropped ends on the server; one that nobody drops is ended by the server", async () => {
   await using scene = openBoth();
   const { db } = scene.tried;
-  const older = db.lookUps().query(statement("select pg_sleep(60) as older"));
+  const older = db.lookUps().query("", "select pg_sleep(60) as older");
   older.catch(() => undefined);
   await scene.untilRunning("as older", 1);
   const drop = new AbortController();
-  const dropped = db.lookUps(drop.signal).query(statement("select pg_sleep(60) as dropped"));
+  const dropped = db.lookUps(drop.signal).query("", "select pg_sleep(60) as dropped");
   await scene.untilRunning("as dropped", 1);
   drop.abort();
   const first = await Promise.race([
@@ -66,12 +64,12 @@ test("whatever look-ups take, other statements do not wait, and one that waits f
   const { db } = scene.tried;
   const drop = new AbortController();
   const many = Array.from({ length: 12 }, async (_, index) =>
-    db.lookUps(drop.signal).query(statement(`select pg_sleep(60) as slow, ${index}`)),
+    db.lookUps(drop.signal).query("", `select pg_sleep(60) as slow, ${index}`),
   );
   const ended = Promise.allSettled(many);
   await scene.untilRunning("as slow", 3);
-  assert.deepEqual(await db.query(statement("select 1 as one")), [{ one: 1 }]);
-  const last = db.lookUps().query(statement("select 2 as two"));
+  assert.deepEqual(await db.query("", "select 1 as one"), [{ one: 1 }]);
+  const last = db.lookUps().query("", "select 2 as two");
   drop.abort();
   assert.ok((await ended).every(({ status }) => status === "rejected"));
   assert.deepEqual(await last, [{ two: 2 }]);
@@ -83,11 +81,11 @@ test("a cancellation never ends another look-up, however close they follow", asy
   const { db } = scene.tried;
   const results = await Promise.all(
     Array.from({ length: 300 }, async (_, index) => {
-      if (index % 2 === 0) return db.lookUps().query(statement(`select ${index} as number, pg_sleep(0.001)`));
+      if (index % 2 === 0) return db.lookUps().query("", `select ${index} as number, pg_sleep(0.001)`);
       const drop = new AbortController();
       const dropped = db
         .lookUps(drop.signal)
-        .query(statement(`select pg_sleep(0.00${index % 10})`))
+        .query("", `select pg_sleep(0.00${index % 10})`)
         .then(
           // Its answer came first: the cancellation is for nobody.
           () => drop.abort(),

@@ -80,7 +80,7 @@ test("a database that comes up later than the daemon is waited for", async () =>
   assert.match(await first, /database_waited_for/);
   await door.open();
   await using opened = await opening;
-  const rows = await opened.database.query({ name: "", text: "select 1 as one" });
+  const rows = await opened.database.query("", "select 1 as one");
   assert.deepEqual(rows, [{ one: 1 }]);
 });
 

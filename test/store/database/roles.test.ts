@@ -35,10 +35,7 @@ async function setVersion(wanted: number): Promise<void> {
 }
 
 async function version(): Promise<number> {
-  const [row] = await outside.query<{ v: number }>({
-    name: "",
-    text: "select max(version) as v from schema_migrations",
-  });
+  const [row] = await outside.query<{ v: number }>("", "select max(version) as v from schema_migrations");
   return row?.v ?? 0;
 }
 
@@ -73,20 +70,14 @@ describe("whoever only looks", () => {
         openDatabase(itsConfig, SILENT, role),
         /holds nothing of Weir's yet: run `weir migrate`/,
       );
-      const tables = await database.query({
-        name: "",
-        text: "select from pg_tables where schemaname = 'public'",
-      });
+      const tables = await database.query("", "select from pg_tables where schemaname = 'public'");
       assert.deepEqual(tables, []);
     });
   }
 
   test("is refused every write by the server itself", async () => {
     await using opened = await openDatabase(config, SILENT, "reader");
-    await assert.rejects(
-      opened.database.query({ name: "", text: "delete from channels" }),
-      /read-only transaction/,
-    );
+    await assert.rejects(opened.database.query("", "delete from channels"), /read-only transaction/);
   });
 });
 
@@ -117,10 +108,7 @@ describe("weir migrate", () => {
   const outdate = async (): Promise<void> =>
     outside.script("drop schema public cascade; create schema public");
   const isEmpty = async (): Promise<boolean> => {
-    const rows = await outside.query({
-      name: "",
-      text: "select from pg_tables where schemaname = 'public'",
-    });
+    const rows = await outside.query("", "select from pg_tables where schemaname = 'public'");
     return rows.length === 0;
   };
 

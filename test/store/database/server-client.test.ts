@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { WeirError } from "../../../src/core/errors.ts";
+import { OperatorError, WeirError } from "../../../src/core/errors.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { readAddress } from "../../../src/store/database/server-client.ts";
 import { makeAuthority } from "../../support/certificates.ts";
@@ -30,7 +30,7 @@ const user =
 async function ask(query: string, host = "localhost"): Promise<WeirError | null> {
   const url = `postgres://${user}@${host}:${front.port}/${database.name}${query}`;
   await using asked = new Database({ url }, pino({ enabled: false }));
-  const failure = await asked.query({ name: "", text: "select 1" }).then(
+  const failure = await asked.query("", "select 1").then(
     () => null,
     (error: unknown) => error,
   );
@@ -126,6 +126,30 @@ test("an address that is wrong in itself is the operator's to change", async () 
   }
 });
 
+test("a sign in the password that ends the server's part is named, with nothing of the password", () => {
+  for (const [password, sign, escaped] of [
+    ["12/gehe", "/", "%2F"],
+    ["ge/heim", "/", "%2F"],
+    ["12#heim", "#", "%23"],
+    ["ge#heim", "#", "%23"],
+    ["12?heim", "?", "%3F"],
+  ] as const)
+    assert.throws(
+      () => readAddress(`postgres://weir:${password}@db.example:5432/weir`, {}),
+      (error) =>
+        error instanceof OperatorError &&
+        error.message.includes(`holds a "${sign}" as it is. Write it as ${escaped}`) &&
+        !/12|heim/.test(error.message),
+    );
+  for (const address of [
+    "postgres://weir:ge@heim@db.example:5432/weir?application_name=a@b",
+    "postgres://weir:50%off@db.example/weir",
+    "postgres://db.example:5432/weir?application_name=a@b",
+  ])
+    assert.equal(readAddress(address, {}).host, "db.example");
+  assert.equal(readAddress("postgres://weir:ge@heim@db.example/weir", {}).password, "ge@heim");
+});
+
 test("the environment says what the address leaves open, and nothing else", () => {
   const env = { PGSSLMODE: "verify-ca", PGSSLROOTCERT: root };
   const open = readAddress("postgres://weir@db.example/weir", env);
@@ -175,7 +199,7 @@ test("the embedded server is reached whatever PG* of the host says", async () =>
   try {
     await using asked = new Database(connection, pino({ enabled: false }));
     const settings = "current_database() as name, current_setting('application_name') as app";
-    const [row] = await asked.query({ name: "", text: `select ${settings}, 'ä' as letter` });
+    const [row] = await asked.query("", `select ${settings}, 'ä' as letter`);
     assert.deepEqual(row, { name: connection.database, app: "weir", letter: "ä" });
   } finally {
     for (const name of Object.keys(foreign)) delete process.env[name];

@@ -37,7 +37,8 @@ function withOptions(url: string): string {
 
 async function held(db: Pick<Database, "query">): Promise<Record<string, string>> {
   const rows = await db.query<{ name: string; value: string }>(
-    { name: "", text: "select name, current_setting(name) as value from unnest($1::text[]) name" },
+    "",
+    "select name, current_setting(name) as value from unnest($1::text[]) name",
     [NAMES],
   );
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
@@ -64,7 +65,7 @@ async function assertHeld(url: string): Promise<void> {
   assert.deepEqual(await held(db), OWN);
   assert.deepEqual(await held(db.lookUps()), { ...OWN, statement_timeout: "3s" });
   await db.copy("read", async (client) => assert.deepEqual(await held(client), OWN));
-  await assert.rejects(db.query({ name: "", text: "delete from channels" }), /read-only transaction/);
+  await assert.rejects(db.query("", "delete from channels"), /read-only transaction/);
 }
 
 describe("the settings of a session hold", () => {
@@ -96,7 +97,7 @@ describe("the settings of a session hold", () => {
       assert.equal((await held(of))["timezone"], "UTC");
       assert.ok("host" in target.connection);
       await using embedded = new Database(target.connection, SILENT);
-      const [row] = await embedded.query({ name: "", text: "select current_schema() as schema" });
+      const [row] = await embedded.query("", "select current_schema() as schema");
       assert.deepEqual(row, { schema: "public" });
     } finally {
       delete process.env["PGOPTIONS"];
@@ -105,7 +106,7 @@ describe("the settings of a session hold", () => {
 
   test("against a limit for the client's statements in the address", async () => {
     await using db = new Database({ url: `${address}&query_timeout=1` }, SILENT);
-    await db.query({ name: "", text: "select pg_sleep(0.2)" });
+    await db.query("", "select pg_sleep(0.2)");
   });
 });
 
@@ -136,11 +137,11 @@ describe("a running daemon is seen", () => {
     await database.listen("topic", () => undefined, lost.resolve);
     await using outside = new Database(target.connection, SILENT);
     const end = async (but: string): Promise<void> =>
-      void (await outside.query({
-        name: "",
-        text: `select pg_terminate_backend(pid, 10000) from pg_stat_activity
-                where datname = current_database() and pid <> pg_backend_pid() and query not like '${but}'`,
-      }));
+      void (await outside.query(
+        "",
+        `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and query not like '${but}'`,
+      ));
     await end("listen%");
     assert.equal(await seen(), "connected from a socket");
     await end("none");
@@ -156,7 +157,7 @@ describe("a running daemon is seen", () => {
 
   test("and nobody else, whatever their name", async () => {
     await using other = new Database({ url: `${address}&application_name=weir` }, SILENT);
-    await other.query({ name: "", text: "select 1" });
+    await other.query("", "select 1");
     assert.equal(await seen(), null);
   });
 

@@ -17,29 +17,29 @@ beforeEach(async () =>
   other.script("drop table if exists t; create table t (a int); insert into t values (1)"),
 );
 
-const READ = { name: "read_t", text: "select * from t" };
-const ADD = { name: "add_t", text: "insert into t values ($1) returning *" };
+const READ = ["read_t", "select * from t"] as const;
+const ADD = ["add_t", "insert into t values ($1) returning *"] as const;
 
 /** Every connection of the pool has prepared the statements. */
 async function warm(): Promise<void> {
   await Promise.all(
     Array.from({ length: 10 }, async () =>
       database.snapshot(async (client) => {
-        await client.query({ name: "", text: "select pg_sleep(0.02)" });
-        await client.query(READ);
+        await client.query("", "select pg_sleep(0.02)");
+        await client.query(...READ);
       }),
     ),
   );
-  await Promise.all(Array.from({ length: 10 }, async () => database.query(ADD, [2])));
+  await Promise.all(Array.from({ length: 10 }, async () => database.query(...ADD, [2])));
 }
 
 test("a statement that a migration has outdated is asked again, and done once", async () => {
   await warm();
   await other.script("delete from t; alter table t add column b int default 7");
-  assert.deepEqual(await database.query(ADD, [3]), [{ a: 3, b: 7 }]);
+  assert.deepEqual(await database.query(...ADD, [3]), [{ a: 3, b: 7 }]);
   // All of the connections that were there before are given up, not the one alone that has noticed.
   for (let round = 0; round < 12; round++) {
-    assert.deepEqual(await database.query(READ), [{ a: 3, b: 7 }]);
+    assert.deepEqual(await database.query(...READ), [{ a: 3, b: 7 }]);
   }
 });
 
@@ -47,21 +47,19 @@ test("a transaction is begun again as a whole, and leaves nothing of its first a
   await warm();
   await other.script("delete from t; alter table t add column b int default 7");
   const seen = await database.transaction(async (client) => {
-    await client.query({ name: "", text: "insert into t values (5)" });
-    return client.query(READ);
+    await client.query("", "insert into t values (5)");
+    return client.query(...READ);
   });
   assert.deepEqual(seen, [{ a: 5, b: 7 }]);
 });
 
 test("what a fresh connection refuses as well is thrown as it is, and what a value is guilty of is not asked again", async () => {
-  await assert.rejects(database.query({ name: "", text: "select no_such_column from t" }), { code: "42703" });
+  await assert.rejects(database.query("", "select no_such_column from t"), { code: "42703" });
   await other.script("create sequence asked");
-  await assert.rejects(database.query({ name: "", text: "select nextval('asked'), (1 / (a - a)) from t" }), {
+  await assert.rejects(database.query("", "select nextval('asked'), (1 / (a - a)) from t"), {
     code: "22012",
   });
-  assert.deepEqual(await other.query({ name: "", text: "select last_value::int as n from asked" }), [
-    { n: 1 },
-  ]);
+  assert.deepEqual(await other.query("", "select last_value::int as n from asked"), [{ n: 1 }]);
 });
 
 test("a transaction that is ended so that another one goes on, which waited for it, is done again", async () => {
@@ -72,7 +70,7 @@ test("a transaction that is ended so that another one goes on, which waited for 
     database.transaction(async (client) => {
       attempts++;
       for (const [index, a] of order.entries()) {
-        await client.query({ name: "", text: "update t set a = a + 10 where a % 10 = $1" }, [a]);
+        await client.query("", "update t set a = a + 10 where a % 10 = $1", [a]);
         if (index > 0) continue;
         met[own]?.resolve();
         await Promise.all(met.map(async ({ promise }) => promise));
@@ -80,8 +78,5 @@ test("a transaction that is ended so that another one goes on, which waited for 
     });
   await Promise.all([increase([1, 2], 0), increase([2, 1], 1)]);
   assert.equal(attempts, 3);
-  assert.deepEqual(await database.query({ name: "", text: "select a from t order by a" }), [
-    { a: 21 },
-    { a: 22 },
-  ]);
+  assert.deepEqual(await database.query("", "select a from t order by a"), [{ a: 21 }, { a: 22 }]);
 });

@@ -19,10 +19,10 @@ describe("a test database", () => {
 
   it("is migrated", async () => {
     await using database = new Database(one.connection, log);
-    const rows = await database.query<{ version: number }>({
-      name: "",
-      text: "select version from schema_migrations order by version",
-    });
+    const rows = await database.query<{ version: number }>(
+      "",
+      "select version from schema_migrations order by version",
+    );
     assert.ok(rows.length > 0);
   });
 
@@ -30,19 +30,19 @@ describe("a test database", () => {
     await using first = new Database(one.connection, log);
     await using second = new Database(other.connection, log);
     await first.script("create table only_here (id integer)");
-    const [found] = await second.query<{ name: string | null }>({
-      name: "",
-      text: "select to_regclass('only_here')::text as name",
-    });
+    const [found] = await second.query<{ name: string | null }>(
+      "",
+      "select to_regclass('only_here')::text as name",
+    );
     assert.equal(found?.name, null);
   });
 
   it("knows the letters of every script, so that trigrams work for them", async () => {
     await using database = new Database(one.connection, log);
-    const [row] = await database.query<{ found: number }>({
-      name: "",
-      text: "select cardinality(show_trgm('日本語テスト')) as found",
-    });
+    const [row] = await database.query<{ found: number }>(
+      "",
+      "select cardinality(show_trgm('日本語テスト')) as found",
+    );
     assert.ok((row?.found ?? 0) > 0);
   });
 });

@@ -34,9 +34,9 @@ async function inTime<Result>(what: string, work: Promise<Result>): Promise<Resu
 test("a transaction whose statement is not answered is over then: its end is not waited for as well", async () => {
   const db = new Database(place, SILENT);
   const work = db.transaction(async (client) => {
-    await client.query({ name: "", text: "select 1" });
+    await client.query("", "select 1");
     proxy.vanish();
-    await client.query({ name: "", text: "select 2", limitMs: 100 });
+    await client.query("", "select 2", [], 100);
   });
   await inTime("its error", assert.rejects(work, /no answer to a statement/));
   await inTime("its pool", db[Symbol.asyncDispose]());

@@ -284,8 +284,8 @@ test("an approval rule whose call has expired ends where it repeats a message th
 test("an expired occurrence of a reminder is deleted with the message that asked for it, from summaries, too", async () => {
   const { id: channel } = await weir.channel("due");
   const [reminder] = await weir.sql<{ id: number }>(
-    `insert into reminders (channel_id, kind, time_zone, text, next_at, asked_key, asked_seq, read_to)
-     values ($1, 'once', 'UTC', 'the heron', now() + interval '1 day', 'key', 1, 1) returning id`,
+    `insert into reminders (channel_id, time_zone, text, next_at, asked_key, asked_seq, read_to)
+     values ($1, 'UTC', 'the heron', now() + interval '1 day', 'key', 1, 1) returning id`,
     channel,
   );
   const { id } = await tell("due", {
@@ -406,7 +406,7 @@ test("no text expires without a key, nor one that was edited meanwhile", async (
   const late = Object.assign(Object.create(weir.db), {
     async query(...asked: Parameters<typeof query>) {
       const rows = await query(...asked);
-      if (asked[0].name === "retention_messages")
+      if (asked[0] === "retention_messages")
         await store.log.edit(id, "edited-between-1", "the heron", new Date(), TEST_DIGESTER);
       return rows;
     },
@@ -446,7 +446,7 @@ test("an edit is not lost if the text expires while the edit waits", async () =>
     transaction: async (work: (client: Queryable) => Promise<unknown>) =>
       weir.db.transaction(async (client) => {
         const query: Queryable["query"] = async (...asked) => {
-          if (asked[0].name === "revise_message") await expire();
+          if (asked[0] === "revise_message") await expire();
           return client.query(...asked);
         };
         return work({ ...client, query });
@@ -517,7 +517,7 @@ test("under its lock a deletion searches only what has changed since its prepara
   const counts: number[] = [];
   const counting = (client: Queryable): Queryable["query"] => {
     return async (...asked) => {
-      if (asked[0].name === "texts_compared") counts.push((await client.query(...asked)).length);
+      if (asked[0] === "texts_compared") counts.push((await client.query(...asked)).length);
       return client.query(...asked);
     };
   };

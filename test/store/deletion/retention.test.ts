@@ -243,10 +243,10 @@ test("the next texts are searched summary by summary: no plan reads all entries 
   await using one = new Database(database.connection, SILENT, { maxConnections: 1 });
   const { retention } = createStore(one, { signer: { ...NO_SIGNER, derive } });
   await retention.nextTexts(id, LATER(), 500, { isReset: false, from: 0, summary: 0 });
-  const plan = await one.query<{ "QUERY PLAN": string }>({
-    name: "",
-    text: `explain execute retention_next(${id}, '${LATER().toISOString()}', 500, false, 0, 0)`,
-  });
+  const plan = await one.query<{ "QUERY PLAN": string }>(
+    "",
+    `explain execute retention_next(${id}, '${LATER().toISOString()}', 500, false, 0, 0)`,
+  );
   const lines = plan.map((row) => row["QUERY PLAN"]);
   assert.ok(
     lines.some((line) => line.includes("on summaries")),

@@ -37,11 +37,11 @@ async function channelWithMemories(name: string): Promise<{ id: ChannelId; epoch
 
 /** Rows of the memories that this connection has looked at lately: what it had before is in it. */
 async function lookedAt(client: Queryable): Promise<number> {
-  const [row] = await client.query<{ count: number }>({
-    name: "",
-    text: `select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint as count
-             from pg_stat_xact_user_tables where relname in ('memories', 'memory_sources')`,
-  });
+  const [row] = await client.query<{ count: number }>(
+    "",
+    `select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint as count
+       from pg_stat_xact_user_tables where relname in ('memories', 'memory_sources')`,
+  );
   return row?.count ?? NaN;
 }
 
@@ -57,10 +57,10 @@ test("a commit finds out which memories are known already without a look at all 
       at: new Date(0),
       sources: [{ seq: 1, quote: "first" }],
     };
-    const [row] = await client.query<{ id: number }>(
-      { name: "", text: "select add_memory($1, null, $2) as id" },
-      [id, JSON.stringify(memory)],
-    );
+    const [row] = await client.query<{ id: number }>("", "select add_memory($1, null, $2) as id", [
+      id,
+      JSON.stringify(memory),
+    ]);
     return row?.id ?? NaN;
   };
   await weir.db.transaction(async (client) => {
@@ -82,7 +82,7 @@ test("a deletion looks at the memories that the message proved, and at no others
   const { id } = await channelWithMemories("delete");
   await weir.db.transaction(async (client) => {
     const before = await lookedAt(client);
-    await client.query({ name: "", text: "select delete_message($1, 'delete-first')" }, [id]);
+    await client.query("", "select delete_message($1, 'delete-first')", [id]);
     assert.ok((await lookedAt(client)) - before < FEW);
   });
   await weir.store.log.delete(id, "delete-second", TEST_DIGESTER);
@@ -98,9 +98,7 @@ test("a channel that is locked holds up no listened message of another", async (
   const unlock = Promise.withResolvers<void>();
   const isLocked = Promise.withResolvers<void>();
   const holding = weir.db.transaction(async (client) => {
-    await client.query({ name: "", text: "select from channels where id = $1 for no key update" }, [
-      ids.get("locked"),
-    ]);
+    await client.query("", "select from channels where id = $1 for no key update", [ids.get("locked")]);
     isLocked.resolve();
     await unlock.promise;
   });

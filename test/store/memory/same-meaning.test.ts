@@ -201,9 +201,7 @@ test(
     await open.sql("update memory_vectors set bits = $2::bit varying where memory_id = $1", same.id, bits(2));
     let folding: Promise<readonly number[]> = Promise.resolve([]);
     await open.db.transaction(async (client) => {
-      await client.query({ name: "", text: "select from channels where id = $1 for no key update" }, [
-        asker.channel,
-      ]);
+      await client.query("", "select from channels where id = $1 for no key update", [asker.channel]);
       const found = await store.vectors.fold(
         asker.channel,
         others.map(({ id }) => memoryId(id)),
@@ -237,12 +235,10 @@ test("an older one that ends or goes while the lock is waited for has nothing be
     );
     let folding: Promise<readonly number[]> = Promise.resolve([]);
     await open.db.transaction(async (client) => {
-      await client.query({ name: "", text: "select from channels where id = $1 for no key update" }, [
-        asker.channel,
-      ]);
+      await client.query("", "select from channels where id = $1 for no key update", [asker.channel]);
       folding = store.vectors.fold(asker.channel, [memoryId(again.id)], 0.08);
       await untilLocked();
-      await client.query({ name: "", text: take }, [first.id]);
+      await client.query("", take, [first.id]);
     });
     assert.deepEqual(await folding, [], take);
     assert.deepEqual(await told(asker), [[again.id, 1]], take);

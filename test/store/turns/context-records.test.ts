@@ -175,7 +175,7 @@ for (const [what, take] of Object.entries(TAKING)) {
     const name = `beside-${what}`;
     const told = await answered(name);
     await weir.db.transaction(async (client) => {
-      await client.query({ name: "", text: "select void_context_records($1, $2)" }, [told.id, told.seq]);
+      await client.query("", "select void_context_records($1, $2)", [told.id, told.seq]);
       assert.equal(await keep(told), false);
     });
     assert.equal(await records.find(told.id, null), undefined);

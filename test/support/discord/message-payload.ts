@@ -48,6 +48,7 @@ export function toMessage(state: State, message: MessageRecord, seesContent: boo
     ...(message.threadId === null ? {} : { thread: toChannel(state, state.channel(message.threadId)) }),
     ...(message.interactionId === null ? {} : { application_id: state.bot.id, webhook_id: state.bot.id }),
     ...referenceOf(state, message, seesContent),
+    ...(isOpen ? message.raw : {}),
   };
 }
 

@@ -18,6 +18,7 @@ export interface Draft {
   readonly embeds?: readonly APIEmbed[];
   readonly components?: readonly ActionRow[];
   readonly files?: readonly FileRecord[];
+  readonly raw?: object;
   readonly allowedMentions?: AllowedMentions | null;
   readonly isEphemeral?: boolean;
   readonly isLoading?: boolean;
@@ -43,6 +44,7 @@ export function postMessage(state: State, draft: Draft): MessageRecord {
     embeds: draft.embeds ?? [],
     components: draft.components ?? [],
     files: draft.files ?? [],
+    raw: draft.raw ?? {},
     allowedMentions: draft.allowedMentions ?? null,
     isLoading: draft.isLoading ?? false,
     threadId: null,

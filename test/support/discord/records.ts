@@ -107,6 +107,8 @@ export interface MessageRecord {
   embeds: readonly APIEmbed[];
   components: readonly ActionRow[];
   files: readonly FileRecord[];
+  /** Fields as the service sends them, in place of the others: for content that this server does not model. */
+  raw: object;
   allowedMentions: AllowedMentions | null;
   /** A deferred answer of a command, without a text yet. */
   isLoading: boolean;

@@ -31,6 +31,8 @@ export interface SayOptions {
   readonly ping?: boolean;
   readonly files?: readonly FileDraft[];
   readonly embeds?: readonly APIEmbed[];
+  /** Fields as the service sends them, in place of the others. */
+  readonly raw?: object;
 }
 
 export interface CommandCall {
@@ -190,6 +192,7 @@ export class World {
       content: text,
       files,
       embeds: options.embeds ?? [],
+      raw: options.raw ?? {},
       replyTo: options.replyTo ?? null,
       allowedMentions: isQuiet ? { parse: ["users", "roles", "everyone"], replied_user: false } : null,
     });

@@ -52,8 +52,8 @@ export interface SlackMessage {
   readonly reactions: Map<string, Set<string>>;
   /** Undefined: never a stream. */
   streaming: "in_progress" | "completed" | undefined;
-  /** Fields of this subtype only. */
-  readonly extra: JsonObject;
+  /** Fields of this subtype only, or as the service sends them for content that this server does not model. */
+  extra: JsonObject;
 }
 
 export type MessageDraft = Pick<SlackMessage, "channel" | "text"> &

@@ -12,6 +12,8 @@ export interface SayOptions {
   readonly files?: readonly SlackFile[];
   /** `bot_message`: an old integration, without a user. */
   readonly subtype?: "me_message" | "bot_message";
+  /** Fields as the service sends them, in place of the others. */
+  readonly raw?: JsonObject;
 }
 
 /** What people do. Texts are in Slack's form: see `escapeText`. Every ts is the message's. */
@@ -101,7 +103,7 @@ export class SlackWorld {
       subtype: options.broadcast === true ? "thread_broadcast" : hasFiles ? "file_share" : options.subtype,
       threadTs: options.threadTs,
       files: options.files ?? [],
-      extra: user.isBot ? {} : { client_msg_id: randomUUID() },
+      extra: { ...(user.isBot ? {} : { client_msg_id: randomUUID() }), ...options.raw },
     });
     this.#feed.posted(message);
     this.#journal.changed();
@@ -112,6 +114,15 @@ export class SlackWorld {
   edit(channel: SlackChannel, ts: string, text: string): void {
     this.#change(channel, ts, (message) => {
       message.text = text;
+      message.edited = { user: message.user ?? this.bot.id, ts: channel.timestamps.next() };
+    });
+  }
+
+  /** An edit of everything: other fields as the service sends them. */
+  editRaw(channel: SlackChannel, ts: string, text: string, raw: JsonObject): void {
+    this.#change(channel, ts, (message) => {
+      message.text = text;
+      message.extra = raw;
       message.edited = { user: message.user ?? this.bot.id, ts: channel.timestamps.next() };
     });
   }

@@ -1,6 +1,5 @@
 import type { GatewayPlace } from "../../../core/gateway.ts";
 
-/** An event of a session. */
 type Place = Pick<GatewayPlace, "session" | "sequence">;
 
 /**

@@ -25,7 +25,6 @@ import { ReplayBuffer } from "./replay-buffer.ts";
 import { GatewaySession } from "./session.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import { SettledSequence } from "./settled-sequence.ts";
-import { shardLedger } from "./shard-ledger.ts";
 import { shardOf } from "./shard-of.ts";
 
 /** Parts that all connections of the bot share. */
@@ -192,11 +191,7 @@ export class ShardIntake {
         logins,
         timing,
         log,
-        resumable: kept && {
-          sessionId: kept.session,
-          resumeURL: kept.resumeUrl,
-          sequence: kept.sequence,
-        },
+        resumable: kept && { sessionId: kept.session, resumeURL: kept.resumeUrl, sequence: kept.sequence },
         dispatch: (t, d, sequence) => this.#dispatch(t, d, sequence),
         interrupted: () => this.#interrupted(),
       },
@@ -338,4 +333,40 @@ export class ShardIntake {
       log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "servers_not_counted");
     }
   }
+}
+
+/**
+ * The part of a ledger for one of several connections: the channels of its servers, with its own watermark.
+ * @param openGaps the gaps of all connections
+ */
+function shardLedger(
+  ledger: CatchUpLedger,
+  shard: number,
+  shards: number,
+  openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>,
+): CatchUpLedger {
+  if (shards === 1) return ledger;
+  const own = (account: string): string => `${account}/${shard}-${shards}`;
+  return {
+    refuses: (message) => ledger.refuses(message),
+    policyOf: async (channel) => ledger.policyOf(channel),
+    openGaps: async (_platform, which = "all"): Promise<readonly Gap[]> => {
+      const gaps = await openGaps(which);
+      return gaps.filter(({ workspace }) => shardOf(workspace, shards) === shard);
+    },
+    gapOf: async (channel) => ledger.gapOf(channel),
+    keepGap: async (gap) => ledger.keepGap(gap),
+    advanceGap: async (channel, step) => ledger.advanceGap(channel, step),
+    closeGap: async (channel) => ledger.closeGap(channel),
+    noteAbsence: async (channel, key, absence) => ledger.noteAbsence(channel, key, absence),
+    hasMessage: async (channel, id) => ledger.hasMessage(channel, id),
+    newestMessageIds: async (channel, limit) => ledger.newestMessageIds(channel, limit),
+    isCrowded: (channel) => ledger.isCrowded(channel),
+    // Before the servers were divided, or with another division, the bot listened on one connection.
+    watermark: async (platform, account) =>
+      (await ledger.watermark(platform, own(account))) ?? (await ledger.watermark(platform, account)),
+    moveWatermark: async (platform, account, to) => ledger.moveWatermark(platform, own(account), to),
+    keptSession: async (platform, one) => ledger.keptSession(platform, one),
+    keepSession: async (platform, place, epoch) => ledger.keepSession(platform, place, epoch),
+  };
 }

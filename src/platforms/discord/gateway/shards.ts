@@ -57,7 +57,6 @@ export class Shards {
     ]);
   }
 
-  /** The state of the worst connection. */
   get state(): ConnectionState {
     if (this.#count === 0) return this.#counting.state;
     const states = [...this.#open].map(([shard, { state }]) => ({ shard, state }));

@@ -1,5 +1,6 @@
-import { ChannelType } from "discord.js";
+import { ChannelType, type ComponentType } from "discord.js";
 import { z } from "zod";
+import { eachReadable, textOrNone } from "../../shared/each-readable.ts";
 
 /** The parts of Discord's payloads, from gateway and REST, that Weir reads. Other parts are dropped. */
 
@@ -11,50 +12,84 @@ export const userPayload = z.object({
 });
 export type UserPayload = z.infer<typeof userPayload>;
 
-export const memberPayload = z.object({
-  nick: z.string().nullish(),
-  roles: z.array(z.string()).default([]),
-});
+export const memberPayload = z.object({ nick: z.string().nullish(), roles: z.array(z.string()).default([]) });
 export type MemberPayload = z.infer<typeof memberPayload>;
 
 const fullMember = memberPayload.extend({ user: userPayload });
 
 const attachment = z.object({
   filename: z.string(),
-  content_type: z.string().nullish(),
-  size: z.number().default(0),
+  /** The name that its sender gave it, often without an ending. */
+  title: textOrNone,
+  content_type: textOrNone,
+  size: z.number().default(0).catch(0),
   url: z.string(),
+  /** Of a voice message, s. */
+  duration_secs: z.number().nullish().catch(null),
+  waveform: textOrNone,
 });
 export type AttachmentPayload = z.infer<typeof attachment>;
 
 const embed = z.object({
-  type: z.string().optional(),
-  title: z.string().nullish(),
-  description: z.string().nullish(),
-  fields: z.array(z.object({ name: z.string(), value: z.string() })).optional(),
+  /** `rich`: written by a bot; `link`, `video` and others: a preview, by Discord. */
+  type: textOrNone,
+  author: z.object({ name: textOrNone }).nullish().catch(null),
+  title: textOrNone,
+  url: textOrNone,
+  description: textOrNone,
+  fields: eachReadable(z.object({ name: z.string(), value: z.string() })),
+  footer: z.object({ text: textOrNone }).nullish().catch(null),
 });
+export type EmbedPayload = z.infer<typeof embed>;
 
-const mention = userPayload.extend({ member: memberPayload.partial().optional() });
+/** A part of a message in components. Which of these fields a type has is Discord's. */
+export interface ComponentPayload {
+  readonly type: ComponentType;
+  readonly content?: string | null | undefined;
+  readonly label?: string | null | undefined;
+  readonly url?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly components: readonly ComponentPayload[];
+  readonly accessory?: ComponentPayload | null | undefined;
+  readonly items: readonly { readonly description?: string | null | undefined }[];
+}
+const component: z.ZodType<ComponentPayload> = z.lazy(() =>
+  z.object({
+    type: z.custom<ComponentType>((value) => typeof value === "number"),
+    content: textOrNone,
+    label: textOrNone,
+    url: textOrNone,
+    description: textOrNone,
+    components: eachReadable(component),
+    accessory: component.nullish().catch(null),
+    items: eachReadable(z.object({ description: textOrNone })),
+  }),
+);
+
+const mention = userPayload.extend({ member: memberPayload.partial().optional().catch(undefined) });
 
 const poll = z.object({
-  question: z.object({ text: z.string().nullish() }),
-  answers: z.array(z.object({ poll_media: z.object({ text: z.string().nullish() }) })).default([]),
+  question: z.object({ text: textOrNone }),
+  answers: eachReadable(z.object({ poll_media: z.object({ text: textOrNone }) })),
 });
 
-/** Unreadable parts besides the text are dropped: the text counts. */
-const said = z.object({
-  content: z.string().default(""),
-  attachments: z.array(attachment).default([]),
-  embeds: z.array(embed).default([]).catch([]),
-  mentions: z.array(mention).default([]),
-  sticker_items: z
-    .array(z.object({ name: z.string() }))
-    .optional()
-    .catch(undefined),
+/** The parts of a message that people see. A forward has them without an author. */
+const seen = z.object({
+  content: z
+    .string()
+    .nullish()
+    .catch(null)
+    .transform((text) => text ?? ""),
+  attachments: eachReadable(attachment),
+  embeds: eachReadable(embed),
+  components: eachReadable(component),
+  mentions: eachReadable(mention),
+  sticker_items: eachReadable(z.object({ name: z.string() })),
   poll: poll.nullish().catch(null),
 });
+export type SeenPayload = z.infer<typeof seen>;
 
-export const messagePayload = said.extend({
+export const messagePayload = seen.extend({
   id: z.string(),
   channel_id: z.string(),
   guild_id: z.string().optional(),
@@ -66,10 +101,10 @@ export const messagePayload = said.extend({
   timestamp: z.string(),
   edited_timestamp: z.string().nullish(),
   nonce: z.union([z.string(), z.number()]).nullish(),
-  mention_roles: z.array(z.string()).default([]),
+  mention_roles: eachReadable(z.string()),
   message_reference: z.object({ type: z.number().optional(), message_id: z.string().optional() }).nullish(),
   referenced_message: z.object({ author: userPayload }).nullish(),
-  message_snapshots: z.array(z.object({ message: said.partial() })).optional(),
+  message_snapshots: eachReadable(z.object({ message: seen })),
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
 export const messagesPayload = z.array(messagePayload);

@@ -55,31 +55,10 @@ const SPOKEN: ReadonlySet<number> = new Set([
   MessageType.Reply,
   MessageType.ChatInputCommand,
   MessageType.ContextMenuCommand,
+  MessageType.PollResult,
 ]);
 
-/** False: somebody joined, a thread was begun, something was pinned. Pure. */
+/** False: a notice of Discord's: somebody joined, a thread was begun. A type unknown here counts as said. Pure. */
 export function isSpoken({ type }: Pick<MessagePayload, "type">): boolean {
-  return SPOKEN.has(type);
-}
-
-/** The content beside the text: a forwarded message, a poll, stickers, and other bots' embeds. Pure. */
-export function besideText(message: MessagePayload, isBot: boolean): string[] {
-  const forwarded = (message.message_snapshots ?? []).map(
-    ({ message: snapshot }) => `[forwarded message]\n${snapshot.content ?? ""}`,
-  );
-  const polls = message.poll == null ? [] : [pollText(message.poll)];
-  const stickers = (message.sticker_items ?? []).map(({ name }) => `[sticker ${name}]`);
-  // The embeds of a person's message are link previews, and arrive later.
-  const boxes = isBot ? message.embeds.map(boxText).filter((text) => text !== "") : [];
-  return [...forwarded, ...polls, ...stickers, ...boxes].map((text) => text.toWellFormed());
-}
-
-function pollText({ question, answers }: NonNullable<MessagePayload["poll"]>): string {
-  const lines = answers.map(({ poll_media: { text } }) => `- ${text ?? ""}`);
-  return [`[poll] ${question.text ?? ""}`, ...lines].join("\n");
-}
-
-function boxText({ title, description, fields = [] }: MessagePayload["embeds"][number]): string {
-  const lines = fields.map(({ name, value }) => `${name}: ${value}`);
-  return [title, description, ...lines].filter(Boolean).join("\n");
+  return SPOKEN.has(type) || MessageType[type] === undefined;
 }

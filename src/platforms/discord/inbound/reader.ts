@@ -1,10 +1,17 @@
-import { MessageReferenceType } from "discord.js";
+import path from "node:path";
+import { MessageReferenceType, MessageType } from "discord.js";
 import type { Logger } from "pino";
 import type { Author, ChannelOnPlatform, InboundMessage } from "../../../core/message.ts";
-import { type AttachmentReader, readAttachments, type ReadAttachments } from "../../shared/attachments.ts";
+import {
+  type AttachedFile,
+  type AttachmentReader,
+  readAttachments,
+  type ReadAttachments,
+} from "../../shared/attachments.ts";
 import { PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
-import { besideText, readableText } from "./readable-text.ts";
+import { readableText, type TextNames } from "./readable-text.ts";
+import { visibleFiles, visibleText } from "./visible-parts.ts";
 import type { AttachmentPayload, MemberPayload, MessagePayload, UserPayload } from "./payload.ts";
 import { nameOf, type People } from "../rest/people.ts";
 import type { Bot } from "../gateway/bot-identity.ts";
@@ -25,8 +32,6 @@ export interface ReadOptions {
 
 /** Only names the files. */
 const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
-/** For unknown kinds of messages. */
-const NO_WORDS = "[message without words]";
 const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
 
 /** Converts Discord's messages to Weir's: names for ids, files with contents. */
@@ -55,7 +60,7 @@ export class MessageReader {
       await directory.meetWhole(where.workspace);
     const [author, { texts, images }] = await Promise.all([
       this.#author(message, where, options.isFull),
-      this.#attached(message.attachments, options.isFull),
+      this.#attached(visibleFiles(message), options.isFull),
     ]);
     this.#meet(message, where, author);
     const { message_reference: reference } = message;
@@ -66,9 +71,9 @@ export class MessageReader {
       id: message.id,
       author,
       text:
-        [this.#text(message, where, options.bot), ...besideText(message, author.isBot), ...texts]
+        [this.#text(message, where, author, options.bot), ...texts]
           .filter((part) => part !== "")
-          .join("\n") || NO_WORDS,
+          .join("\n") || withoutWords(message.type),
       at: new Date(message.timestamp),
       addressed: this.isAddressed(message, where, options.bot),
       ...(replyTo !== undefined && { replyTo }),
@@ -117,15 +122,7 @@ export class MessageReader {
 
   async #attached(files: readonly AttachmentPayload[], isFull: boolean): Promise<ReadAttachments> {
     if (files.length === 0) return { texts: [], images: [] };
-    return await readAttachments(
-      files.map(({ filename, content_type: type, size, url }) => ({
-        name: filename,
-        type: type ?? "",
-        size,
-        url,
-      })),
-      isFull ? this.#files : NO_FILES,
-    );
+    return await readAttachments(files.map(toAttachedFile), isFull ? this.#files : NO_FILES);
   }
 
   /** The people whom a message mentions in Discord's form, by the names in its text. */
@@ -141,19 +138,28 @@ export class MessageReader {
     };
   }
 
-  #text({ content, mentions }: MessagePayload, where: ChannelOnPlatform, bot: Bot): string {
+  #text(message: MessagePayload, where: ChannelOnPlatform, author: Author, bot: Bot): string {
+    const names = this.#namesFor(message, where, bot);
+    const text = readableText(message.content, names);
+    // A command after the bot's name stays a command if the name has spaces.
+    const own = `@${names.person(bot.user.id) ?? ""}`;
+    const rest = text.startsWith(own) ? text.slice(own.length).trimStart() : "";
+    const words = rest.startsWith("/") ? rest : text;
+    return visibleText(message, words, author.isBot, (part) => readableText(part, names));
+  }
+
+  #namesFor(message: MessagePayload, where: ChannelOnPlatform, bot: Bot): TextNames {
     const { directory, people } = this.#parts;
-    const mentioned = new Map(mentions.map((user) => [user.id, nameOf(user, user.member)]));
-    const text = readableText(content, {
+    const all = [message, ...message.message_snapshots.map((one) => one.message)].flatMap(
+      (one) => one.mentions,
+    );
+    const mentioned = new Map(all.map((user) => [user.id, nameOf(user, user.member)]));
+    return {
       person: (id) =>
         mentioned.get(id) ?? (id === bot.user.id ? nameOf(bot.user, undefined) : people.nameOf(id)),
       channel: (id) => directory.known(id)?.name,
       role: (id) => directory.roleName(where.workspace, id),
-    });
-    // A command after the bot's name stays a command if the name has spaces.
-    const own = `@${mentioned.get(bot.user.id) ?? nameOf(bot.user, undefined)}`;
-    const rest = text.startsWith(own) ? text.slice(own.length).trimStart() : "";
-    return rest.startsWith("/") ? rest : text;
+    };
   }
 
   #meet(
@@ -169,4 +175,20 @@ export class MessageReader {
       people.met(channelId, user, nameOf(user, member));
     }
   }
+}
+
+function toAttachedFile(file: AttachmentPayload): AttachedFile {
+  const { filename, title, content_type: type, size, url, duration_secs: seconds, waveform } = file;
+  const ending = path.extname(filename);
+  const name =
+    title == null || title === "" ? filename : title.endsWith(ending) ? title : `${title}${ending}`;
+  // Only a voice message has a waveform.
+  const durationS = waveform == null ? undefined : (seconds ?? 0);
+  return { name, type: type ?? "", size, url, ...(durationS !== undefined && { durationS }) };
+}
+
+/** For a message in which nothing can be read. */
+function withoutWords(type: number): string {
+  const name = MessageType[type] ?? `type ${type}`;
+  return name === "Default" ? "[message without words]" : `[message without words: ${name}]`;
 }

@@ -1,4 +1,5 @@
 import { sliceWhole, storableText } from "../../../text/text.ts";
+import { withEmoji } from "../../shared/emoji.ts";
 import { outsideCode, piecesOf } from "./code.ts";
 import type { KnownNames } from "../rest/people.ts";
 import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";
@@ -13,23 +14,26 @@ export interface Content {
 }
 
 const NOBODY: KnownNames = new Map();
+const NO_EMOJI: ReadonlyMap<string, string> = new Map();
 
 /**
- * Converts the agent's Markdown for Discord: known people's names become mentions, tables become code blocks,
- * and mass mentions are disarmed. A text that would not fit stays unconverted. Pure; does not throw.
+ * Converts the agent's Markdown for Discord: known people's names become mentions, names of emoji become emoji, tables
+ * become code blocks, and mass mentions are disarmed. A text that would not fit stays unconverted. Pure; does not throw.
+ * @param emoji the server's own, by name, in Discord's form
  */
-export function toDiscord(text: string, names: KnownNames = NOBODY): Content {
+export function toDiscord(text: string, names: KnownNames = NOBODY, emoji = NO_EMOJI): Content {
   const plain = storableText(text);
   const users = new Set<string>();
-  const full = convert(plain, names, users);
+  const words = (piece: string): string => withEmoji(mention(disarm(piece), names, users), emoji);
+  const full = convert(plain, words);
   if (full.length <= MAX_CONTENT_LENGTH) return { content: full, users: [...users] };
   const safe = outsideCode(plain, disarm);
   const content = safe.length <= MAX_CONTENT_LENGTH ? safe : plain;
   return { content: sliceWhole(content, 0, MAX_CONTENT_LENGTH), users: [] };
 }
 
-function convert(text: string, names: KnownNames, users: Set<string>): string {
-  const words = (piece: string): string => mention(disarm(piece), names, users);
+/** @param words converts what is neither code nor a table */
+function convert(text: string, words: (piece: string) => string): string {
   const blocks = blocksOf(text)
     .map((block) =>
       block.isCode

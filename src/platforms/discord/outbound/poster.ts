@@ -10,6 +10,7 @@ import { PlatformError } from "../../platform.ts";
 import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
+import { hasOtherEmoji } from "../../shared/emoji.ts";
 import { assertDrawn, toEmbed } from "./card.ts";
 import { type Content, toDiscord } from "./content.ts";
 import { type MessagePayload, messagesPayload } from "../inbound/payload.ts";
@@ -126,7 +127,19 @@ export class Poster {
 
   async #convert({ channel, text }: OutboundMessage): Promise<Content> {
     if (text.includes("@")) await this.#meetPeople(channel);
-    return toDiscord(text, this.#parts.people.namesIn(channel.name));
+    const emoji = hasOtherEmoji(text) ? await this.#ownEmoji(channel) : undefined;
+    return toDiscord(text, this.#parts.people.namesIn(channel.name), emoji);
+  }
+
+  /** Without them, their names stay words. */
+  async #ownEmoji(channel: ChannelAddress): Promise<ReadonlyMap<string, string> | undefined> {
+    try {
+      return await this.#emojis.marks((await this.#guildOf(channel)) ?? "");
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      this.#parts.log.debug({ channel: formatAddress(channel), why: error.message }, "emoji_not_read");
+      return undefined;
+    }
   }
 
   /** Learns the people of a channel that this daemon may not hear. Without their names, the text mentions nobody. */

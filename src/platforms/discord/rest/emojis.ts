@@ -2,15 +2,18 @@ import { Routes } from "discord.js";
 import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { DiscordApi } from "./api.ts";
+import { emojiOf } from "../../shared/emoji.ts";
 import { emojiPayload } from "../inbound/payload.ts";
 
 interface Known {
   readonly until: number;
-  readonly ids: ReadonlyMap<string, string>;
+  /** In the form of a text, `<:name:id>`, by name. */
+  readonly marks: ReadonlyMap<string, string>;
 }
 
 const KEPT_MS = 600_000;
-const emojis = z.array(emojiPayload);
+const NONE: ReadonlyMap<string, string> = new Map();
+const emojis = z.array(emojiPayload.extend({ animated: z.boolean().optional() }));
 
 /** Custom emoji of servers, by name. */
 export class Emojis {
@@ -22,28 +25,35 @@ export class Emojis {
   }
 
   /**
-   * The emoji's name in Discord's paths.
-   * @param emoji a Unicode emoji, or the name of a custom emoji
+   * The emoji's name in Discord's paths. One without a known name is sent as it is, and Discord refuses it.
+   * @param emoji a Unicode emoji, or the name of one, or of a custom emoji
    * @param guildOf the server of the channel, asked for a name only; "" or undefined: none
    * @throws PlatformError
    */
   async sign(emoji: string, guildOf: () => Promise<string | undefined>): Promise<string> {
     const name = emoji.replaceAll(/^:|:$/g, "");
-    if (!/^\w{2,32}$/.test(name)) return emoji;
-    const guildId = (await guildOf()) ?? "";
-    if (guildId === "") return emoji;
-    const id = (await this.#of(guildId)).get(name);
-    return id === undefined ? emoji : `${name}:${id}`;
+    const own = /^\w{2,32}$/.test(name) ? (await this.marks((await guildOf()) ?? "")).get(name) : undefined;
+    return own?.replaceAll(/^<a?:|>$/g, "") ?? emojiOf(name) ?? emoji;
   }
 
-  async #of(guildId: string): Promise<ReadonlyMap<string, string>> {
+  /**
+   * A server's own emoji by name, in the form of a text.
+   * @param guildId "": none
+   * @throws PlatformError
+   */
+  async marks(guildId: string): Promise<ReadonlyMap<string, string>> {
+    if (guildId === "") return NONE;
     const known = this.#known.get(guildId);
-    if (known !== undefined && performance.now() < known.until) return known.ids;
+    if (known !== undefined && performance.now() < known.until) return known.marks;
     const all = await this.#api.get(Routes.guildEmojis(guildId), emojis);
-    const ids = new Map(
-      all.flatMap(({ id, name }) => (id == null || name == null ? [] : [[name, id] as const])),
+    const marks = new Map(
+      all.flatMap(({ id, name, animated }) =>
+        id == null || name == null
+          ? []
+          : [[name, `<${animated === true ? "a" : ""}:${name}:${id}>`] as const],
+      ),
     );
-    this.#known.set(guildId, { until: performance.now() + KEPT_MS, ids });
-    return ids;
+    this.#known.set(guildId, { until: performance.now() + KEPT_MS, marks });
+    return marks;
   }
 }

@@ -230,7 +230,6 @@ export class DaemonLink implements PlatformInbox {
     this.#giveUp(() => false, "Weir cannot be reached.");
   }
 
-  /** Fails the questions that are not to be repeated. */
   #giveUp(isKept: (question: Question) => boolean, why: string): void {
     for (const [n, question] of this.#questions) {
       question.isRepeated = true;

@@ -47,7 +47,6 @@ export const helloSchema = z.object({
 });
 export type Hello = z.output<typeof helloSchema>;
 
-/** Later lines of a chat. */
 export const chatLineSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("receive"), n: count, event: personEventSchema }),
   z.object({ type: z.literal("command"), n: count, command: commandSchema }),
@@ -76,13 +75,13 @@ const welcome = z.object({
     z.object({
       name: z.string(),
       help: z.string(),
+      isCommon: z.literal(true).optional(),
       argument: z.object({ name: z.string(), form: z.string(), help: z.string() }).nullable(),
     }),
   ),
 });
 export type Welcome = z.output<typeof welcome>;
 
-/** Lines of a daemon. */
 export const daemonLineSchema = z.discriminatedUnion("type", [
   welcome,
   /** In place of a welcome, and the end of the connection. */

@@ -32,9 +32,7 @@ export class LoopbackClient {
       PLATFORM_NAME,
       "unavailable",
       `${this.#url} answered something that is no answer of a loopback service`,
-      {
-        cause: result.error,
-      },
+      { cause: result.error },
     );
   }
 

@@ -162,7 +162,6 @@ function shareOf(lane: Lane, taken: number): Share {
   };
 }
 
-/** The index of a lane's first event after this number. */
 function indexAfter({ events }: Lane, number: number): number {
   let low = 0;
   let high = events.length;

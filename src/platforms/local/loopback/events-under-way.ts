@@ -25,7 +25,6 @@ interface Progress {
 /** Which events of one service were taken, which of them are durable, and which of those are acknowledged. */
 export class EventsUnderWay {
   readonly server: string;
-  /** The channels with an event that is not acknowledged. */
   readonly #channels = new Map<string, Progress>();
   #count = 0;
   #length = 0;
@@ -72,7 +71,6 @@ export class EventsUnderWay {
       await this.#room.promise;
   }
 
-  /** The next request for events. */
   request(): Omit<EventRequest, "waitMs"> {
     const underWay = [...this.#channels].map(([channel, { taken }]) => ({ channel, number: taken }));
     const room = Math.min(MAX_PAGE_EVENTS, Math.max(1, MAX_EVENTS - this.#count));

@@ -9,7 +9,8 @@ import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
 import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
-import { isSameSaid, isSpoken } from "./readable-text.ts";
+import { isSpoken } from "./readable-text.ts";
+import { isSameSaid } from "./visible-parts.ts";
 import type { Names } from "../web/names.ts";
 import {
   changedMessage,
@@ -178,12 +179,8 @@ export class SlackEvents {
   }
 
   /** A new preview is no edit. A deleted root that has replies becomes a tombstone. */
-  async #changed({
-    channel,
-    message,
-    previous_message: previous,
-    event_ts: eventTs,
-  }: z.infer<typeof changedMessage>): Promise<Converted> {
+  async #changed(event: z.infer<typeof changedMessage>): Promise<Converted> {
+    const { channel, message, previous_message: previous, event_ts: eventTs } = event;
     const { reader, names } = this.#parts;
     if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
     if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))

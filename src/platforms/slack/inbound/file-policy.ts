@@ -4,6 +4,7 @@ import type { CatchUpLedger } from "../../platform.ts";
 import { messageId } from "../address.ts";
 import type { Names } from "../web/names.ts";
 import type { SlackMessage } from "./payload.ts";
+import { visibleFiles } from "./visible-parts.ts";
 import { isAddressed, type MessageReader, placeOfMessage } from "./reader.ts";
 
 export interface FilePolicyParts {
@@ -41,7 +42,7 @@ export class FilePolicy {
     const thread = messageId(channel, place.threadTs ?? message.ts);
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);
-    if ((message.files ?? []).length === 0) return false;
+    if (visibleFiles(message).length === 0) return false;
     const home = await reader.where(place);
     const policy = await ledger.policyOf(home).catch(() => null);
     if (policy === null) return true;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { eachReadable, textOrNone } from "../../shared/each-readable.ts";
 
 /** The parts of Slack's events and answers that Weir reads. All other parts may change without notice. */
 
@@ -12,19 +13,35 @@ const slackFile = z.object({
   size: z.number().nullish(),
   /** `tombstone`, `hidden_by_limit`: the file is not available. */
   mode: z.string().nullish(),
+  /** `check_file_info`: a file of another workspace, which `files.info` describes. */
+  file_access: textOrNone,
   url_private: z.string().nullish(),
   url_private_download: z.string().nullish(),
 });
 
+const block = z.looseObject({ type: z.string() });
+const flag = z.boolean().nullish().catch(null);
+
 const slackAttachment = z.object({
-  /** Set on a preview of a link in the text. */
-  from_url: z.string().nullish(),
-  is_msg_unfurl: z.boolean().nullish(),
-  pretext: z.string().nullish(),
-  title: z.string().nullish(),
-  text: z.string().nullish(),
-  fallback: z.string().nullish(),
+  /** Set on a preview of a link in the text, and on a forward. */
+  from_url: textOrNone,
+  is_msg_unfurl: flag,
+  is_app_unfurl: flag,
+  /** A message that somebody forwards. */
+  is_share: flag,
+  pretext: textOrNone,
+  author_name: textOrNone,
+  title: textOrNone,
+  title_link: textOrNone,
+  text: textOrNone,
+  fields: eachReadable(z.object({ title: textOrNone, value: textOrNone })),
+  blocks: eachReadable(block),
+  message_blocks: eachReadable(z.object({ message: z.object({ blocks: eachReadable(block) }) })),
+  files: eachReadable(slackFile),
+  footer: textOrNone,
+  fallback: textOrNone,
 });
+export type SlackAttachment = z.infer<typeof slackAttachment>;
 
 export const slackMessage = z.object({
   ts: z.string(),
@@ -38,8 +55,9 @@ export const slackMessage = z.object({
   parent_user_id: z.string().nullish(),
   reply_count: z.number().nullish(),
   latest_reply: z.string().nullish(),
-  files: z.array(slackFile).nullish(),
-  attachments: z.array(slackAttachment).nullish(),
+  blocks: eachReadable(block),
+  files: eachReadable(slackFile),
+  attachments: eachReadable(slackAttachment),
   edited: edited.nullish(),
   metadata: z.object({ event_payload: z.looseObject({ key: z.unknown() }).nullish() }).nullish(),
 });
@@ -98,7 +116,6 @@ export const slashCommand = z.object({
 });
 export type SlashCommand = z.infer<typeof slashCommand>;
 
-/** A press on a button of a message. */
 export const buttonPress = z.object({
   type: z.literal("block_actions"),
   user: z.object({ id: z.string() }),
@@ -166,5 +183,7 @@ export const joinedPage = z.object({
 export const userGroups = z.object({
   usergroups: z.array(z.object({ id: z.string(), handle: z.string().nullish() })),
 });
+
+export const fileInfo = z.object({ file: slackFile });
 
 export const posted = z.object({ channel: z.string(), ts: z.string() });

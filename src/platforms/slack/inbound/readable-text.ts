@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { SlackMessage } from "./payload.ts";
 
 /** Names for the ids in a text; an id without a name stays an id. */
@@ -74,9 +73,10 @@ function dateOf(seconds: string): string | null {
 
 function link(url: string, label: string): string {
   const plain = url.replace(/^(?:mailto|tel):/, "");
-  const isSame =
-    label === "" || label === url || label === plain || label === url.replace(/^https?:\/\//, "");
-  return isSame ? (label === "" ? plain : label === plain ? label : url) : `[${label}](${url})`;
+  if (label === "" || label === plain) return plain;
+  if (label === url) return url;
+  // Slack makes a link of any name that ends like a site's, as README.md.
+  return label === url.replace(/^https?:\/\//, "") ? label : `[${label}](${url})`;
 }
 
 /** Pure. */
@@ -84,32 +84,50 @@ export function unescapeText(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** The subtypes of people's messages; all others are notices of Slack's. */
-const SPOKEN: ReadonlySet<string> = new Set(["file_share", "thread_broadcast", "me_message", "bot_message"]);
+/** The subtypes of Slack's notices: somebody joined, a topic was set, something was pinned. */
+const NOTICES: ReadonlySet<string> = new Set([
+  "app_conversation_join",
+  "app_conversation_leave",
+  "assistant_app_thread",
+  "bot_add",
+  "bot_disable",
+  "bot_enable",
+  "bot_remove",
+  "channel_archive",
+  "channel_canvas_updated",
+  "channel_convert_to_private",
+  "channel_convert_to_public",
+  "channel_join",
+  "channel_leave",
+  "channel_name",
+  "channel_posting_permissions",
+  "channel_purpose",
+  "channel_topic",
+  "channel_unarchive",
+  "document_mention",
+  "ekm_access_denied",
+  "group_archive",
+  "group_join",
+  "group_leave",
+  "group_name",
+  "group_purpose",
+  "group_topic",
+  "group_unarchive",
+  "huddle_thread",
+  "joiner_notification",
+  "joiner_notification_for_inviter",
+  "message_changed",
+  "message_deleted",
+  "message_replied",
+  "pinned_item",
+  "sh_room_created",
+  "sh_room_shared",
+  "tabbed_canvas_updated",
+  "tombstone",
+  "unpinned_item",
+]);
 
-/** False: somebody joined, a topic was set, something was pinned. Pure. */
+/** False: a notice of Slack's. A subtype that is not known here counts as said. Pure. */
 export function isSpoken({ subtype }: Pick<SlackMessage, "subtype">): boolean {
-  return subtype === undefined || subtype === null || SPOKEN.has(subtype);
-}
-
-/** The attachment texts of old integrations, without link previews. Pure. */
-export function attachedWords({ attachments }: SlackMessage): string {
-  return (attachments ?? [])
-    .filter(({ from_url: url, is_msg_unfurl: isQuote }) => (url ?? "") === "" && isQuote !== true)
-    .map(
-      ({ pretext, title, text, fallback }) =>
-        [pretext, title, text].filter(Boolean).join("\n") || (fallback ?? ""),
-    )
-    .filter((words) => words !== "")
-    .join("\n");
-}
-
-/** True: text and files are unchanged. A removed file is a change. */
-export function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
-  const said = (message: SlackMessage): readonly string[] => [
-    message.text ?? "",
-    attachedWords(message),
-    ...(message.files ?? []).map(({ id, mode }) => `${id} ${mode === "tombstone"}`),
-  ];
-  return before !== null && isDeepStrictEqual(said(before), said(now));
+  return subtype === undefined || subtype === null || !NOTICES.has(subtype);
 }

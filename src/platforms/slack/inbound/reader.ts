@@ -2,14 +2,23 @@ import PQueue from "p-queue";
 import type { Logger } from "pino";
 import type { Author, ChannelOnPlatform, InboundImage, InboundMessage } from "../../../core/message.ts";
 import { displayName } from "../../../text/text.ts";
-import { type AttachmentReader, type AttachedFile, readAttachments } from "../../shared/attachments.ts";
+import {
+  type AttachmentReader,
+  type AttachedFile,
+  readAttachments,
+  type ReadAttachments,
+} from "../../shared/attachments.ts";
 import { addressOf, isDm, messageId, type SlackPlace, timeOfTs } from "../address.ts";
-import { attachedWords, mentionedIds, readableText } from "./readable-text.ts";
+import { mentionedIds, readableText } from "./readable-text.ts";
+import { ownWords, visibleFiles, visibleText } from "./visible-parts.ts";
 import type { Bot, Names } from "../web/names.ts";
 import type { People } from "../web/people.ts";
-import type { SlackFile, SlackMessage } from "./payload.ts";
+import { fileInfo, type SlackFile, type SlackMessage } from "./payload.ts";
+import type { SlackApi } from "../web/api.ts";
+import { errorMessage } from "../../../core/errors.ts";
 
 export interface ReaderParts {
+  readonly api: Pick<SlackApi, "call">;
   readonly names: Names;
   readonly people: People;
   readonly botToken: string;
@@ -80,12 +89,27 @@ export class MessageReader {
 
   /** Reads a text and its attachments. */
   async said(message: SlackMessage, { withFiles }: { readonly withFiles: boolean }): Promise<SaidText> {
-    const files = (message.files ?? []).flatMap(toAttachedFile);
     const [{ text: words, mentions }, read] = await Promise.all([
-      this.#named([message.text ?? "", attachedWords(message)].filter(Boolean).join("\n")),
-      readAttachments(files, withFiles ? this.#files : NO_FILES),
+      this.#named(visibleText(message)),
+      this.#attached(visibleFiles(message), withFiles),
     ]);
     return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images, mentions };
+  }
+
+  async #attached(files: readonly SlackFile[], withFiles: boolean): Promise<ReadAttachments> {
+    const described = await Promise.all(files.map(async (file) => this.#described(file)));
+    return await readAttachments(described.flatMap(toAttachedFile), withFiles ? this.#files : NO_FILES);
+  }
+
+  /** A file of another workspace comes as its id alone; if Slack does not describe it, it stays that. */
+  async #described(file: SlackFile): Promise<SlackFile> {
+    if (file.file_access !== "check_file_info") return file;
+    try {
+      return (await this.#parts.api.call("files.info", { file: file.id }, fileInfo)).file;
+    } catch (error) {
+      this.#parts.log.info({ platform: "slack", why: errorMessage(error) }, "file_not_read");
+      return file;
+    }
   }
 
   /** Replaces ids by names. Looks up a limited number, a few at a time: other ids stay. */
@@ -120,7 +144,6 @@ export class MessageReader {
     return { text: readable, mentions: ids.people.flatMap((id) => known.get(id) ?? []) };
   }
 
-  /** A channel with its names. */
   async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
     const { names } = this.#parts;
     const [bot, info] = await Promise.all([names.bot(), names.channel(channel)]);
@@ -178,7 +201,7 @@ export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_
 export function isAddressed(channel: string, message: SlackMessage, bot: Bot): boolean {
   return (
     isDm(channel) ||
-    mentionedIds(message.text ?? "").people.includes(bot.userId) ||
+    mentionedIds(ownWords(message)).people.includes(bot.userId) ||
     (message.parent_user_id === bot.userId && message.thread_ts !== message.ts)
   );
 }

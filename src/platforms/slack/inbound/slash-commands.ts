@@ -55,7 +55,6 @@ const MAX_PARTS = 5;
 /** `/weir status`: runs the command and answers the asker alone. */
 export class SlashCommands {
   readonly #parts: CommandsParts;
-  /** Pending answers. */
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(parts: CommandsParts) {

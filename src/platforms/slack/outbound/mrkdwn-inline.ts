@@ -42,7 +42,8 @@ const RULES: readonly Rule[] = [
     show: ([, inner = ""], names) => `~${emphasised(inner, names)}~`,
   },
   {
-    pattern: /\*(?=\S)([^*\n]+?)(?<=\S)\*(?!\*)/y,
+    // `5*x and 3*y` is a product.
+    pattern: /(?<![A-Za-z0-9])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![*A-Za-z0-9])/y,
     show: ([, inner = ""], names) => `_${emphasised(inner, names)}_`,
   },
 ];
@@ -55,6 +56,8 @@ const BEGINNINGS = /[\\`![<h*_~@]/gi;
 
 /** Converts one line's inline Markdown to mrkdwn and escapes the rest. Pure. */
 export function emphasised(text: string, names: MentionNames): string {
+  const literal = (plain: string): string =>
+    escapeText(hasSeveralTildes(text) ? plain.replaceAll("~", LIKE_TILDE) : plain);
   let shown = "";
   let plainFrom = 0;
   for (let index = nextBeginning(text, 0); index >= 0;) {
@@ -63,11 +66,26 @@ export function emphasised(text: string, names: MentionNames): string {
       index = nextBeginning(text, index + 1);
       continue;
     }
-    shown += escapeText(text.slice(plainFrom, index)) + found.shown;
+    shown += literal(text.slice(plainFrom, index));
     plainFrom = index + found.length;
+    const isMarked = text[index] !== "\\" && /^[*_~`]/.test(found.shown);
+    if (isMarked && JOINS.test(shown.slice(-1))) shown += GUARD;
+    shown += found.shown;
+    if (isMarked && JOINS.test(text[plainFrom] ?? "")) shown += GUARD;
     index = nextBeginning(text, plainFrom);
   }
-  return shown + escapeText(text.slice(plainFrom));
+  return shown + literal(text.slice(plainFrom));
+}
+
+/** A character beside which Slack reads no mark: a letter, a digit, or punctuation without spaces around it, as 「. */
+const JOINS = /[\p{L}\p{N}\p{M}]|[^\p{ASCII}\s\u200B]/u;
+/** Zero width: Slack reads a mark beside it. */
+const GUARD = "\u200B";
+/** Slack strikes out what stands between two tildes, also in `(~20 lines) and (~50 lines)`. */
+const LIKE_TILDE = "\u223C";
+
+function hasSeveralTildes(text: string): boolean {
+  return text.indexOf("~") !== text.lastIndexOf("~");
 }
 
 function nextBeginning(text: string, from: number): number {

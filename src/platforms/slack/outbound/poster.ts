@@ -42,7 +42,6 @@ const MINUTES_10 = 600_000;
 const STATUS = "is thinking…";
 
 interface Post {
-  /** The channel's name. */
   readonly channel: string;
   /** Null: whether it was made is unknown. */
   readonly id: string | null;
@@ -61,7 +60,6 @@ export class Poster {
   readonly #posts = new BoundedMap<Post>(MAX_KEYS);
   /** Keys of answers that show pieces, by message id. */
   readonly #pieces = new BoundedMap<string>(MAX_KEYS);
-  /** Pending checks. */
   readonly #looks = new Set<NodeJS.Timeout>();
   readonly #statuses = new Cache<true>(1000);
   /** Threads believed to show a status. */

@@ -101,7 +101,6 @@ export function toSlackError(method: string, error: unknown): SlackError {
   return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
 }
 
-/** An error with its causes. */
 function causesOf(error: unknown): readonly Error[] {
   const causes: Error[] = [];
   for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)

@@ -28,13 +28,10 @@ export interface TimeRange {
  */
 export async function readRange(
   pages: PageReader,
-  {
-    channel,
-    oldest,
-    untilTs,
-  }: { readonly channel: string; readonly oldest: string; readonly untilTs: string | null },
+  parts: { readonly channel: string; readonly oldest: string; readonly untilTs: string | null },
   firstMs: number | null,
 ): Promise<TimeRange> {
+  const { channel, oldest, untilTs } = parts;
   const fromMs = timeOfTs(oldest).getTime();
   const endMs = untilTs === null ? Date.now() : timeOfTs(untilTs).getTime();
   for (let lengthMs = firstMs; ;) {

@@ -2,7 +2,7 @@ import { formatNumber } from "../../../text/format.ts";
 import { type CommandAnswer, answerText } from "../../../core/card.ts";
 import { readForgetMe } from "../../../core/forget-me.ts";
 import type { OutboundMessage } from "../../../core/message.ts";
-import { type PlatformInbox, STOPPED, type PlatformCommand } from "../../platform.ts";
+import { type PlatformInbox, STOPPED } from "../../platform.ts";
 import { counted } from "../../../text/text.ts";
 import { displayable, displayableLine } from "../../../text/displayable.ts";
 import { drawCard } from "../card.ts";
@@ -17,8 +17,10 @@ import { Screen } from "../screen.ts";
 import type { CompactionNews, RetryNews, SettledTurn } from "../turn-news.ts";
 import { ShownAnswers } from "../shown-answers.ts";
 import { createStyle, type Style } from "../style.ts";
-import { readTypedLine, SCREEN_HELP, SESSION_COMMANDS } from "../typed/typed-line.ts";
-import { nearestName } from "../../../config/nearest-name.ts";
+import { completionsOf, nearestSessionCommand } from "../typed/completions.ts";
+import { firstHelp, SCREEN_HELP } from "../typed/help.ts";
+import { HELP, readTypedLine, type TypedLine } from "../typed/typed-line.ts";
+import { HeldOutput } from "../held-output.ts";
 
 /** Within this time a second Ctrl-C leaves, ms. */
 const LEAVE_WITHIN_MS = 2000;
@@ -32,6 +34,8 @@ const PRINTED = "print";
 /** `/export html`: as a page, into a file of the usual name. */
 const PAGE = "html";
 
+type TypedCommand = Extract<TypedLine, { type: "command" }>;
+
 /** A person at a terminal: the reply streams above the line that is being typed. */
 export class InteractivePresenter implements Presenter {
   readonly streaming = { intervalMs: 0 };
@@ -43,7 +47,6 @@ export class InteractivePresenter implements Presenter {
   #speaker: string;
   /** The last answer above the input, while it may continue. */
   #growing: string | null = null;
-  /** The running compaction. */
   #compaction: CompactionNews | null = null;
   /** Of the answer that is waited for. */
   #retry: RetryNews | null = null;
@@ -58,8 +61,9 @@ export class InteractivePresenter implements Presenter {
   /** The session is ended from outside. */
   #isStopped = false;
   readonly #answers: ShownAnswers;
-  /** Remarks that wait for the end of an answer that is being written. */
-  readonly #held: string[] = [];
+  readonly #held = new HeldOutput(() => this.#inBackground(this.#held.release()));
+  /** Names of the commands whose answers wait for the end of an answer that is being written. */
+  readonly #following: string[] = [];
 
   constructor(session: Session) {
     this.#session = session;
@@ -83,6 +87,7 @@ export class InteractivePresenter implements Presenter {
       history: session.history?.lines ?? [],
       handlers: {
         onSubmit: (text) => this.#inBackground(this.#submit(text, inbox)),
+        isEchoedLater: (line) => this.#held.isHolding && this.#read(line).type === "command",
         onEcho: () => {
           this.#growing = null;
         },
@@ -114,18 +119,22 @@ export class InteractivePresenter implements Presenter {
   async show(id: string, message: OutboundMessage): Promise<void> {
     const out = this.#answers.additionTo(id, message, this.#place, this.#growing === id);
     this.#growing = message.final ? null : id;
+    this.#held.grown(id, message.final);
     this.#session.pending.beginAnswer(message.channel.name, message.inReplyTo);
     this.#refreshPrompt();
     this.#awaitPause();
     await this.#screen?.write(message.final ? this.#closeRow(out) : out);
-    if (message.final) await this.#printHeld();
+    if (!this.#held.isHolding) await this.#held.release();
   }
 
   async settled(_channel: string, turn: SettledTurn): Promise<void> {
+    this.#held.ended();
     if (turn.outcome === "failed" && turn.reason !== null) await this.remark(`(${turn.reason})`);
-    if (turn.outcome !== "skipped") return;
-    const why = turn.reason ?? "none was called for";
-    await this.#remark(`(no answer: ${displayableLine(why)})`);
+    if (turn.outcome === "skipped") {
+      const why = turn.reason ?? "none was called for";
+      await this.#remark(`(no answer: ${displayableLine(why)})`);
+    }
+    await this.#held.release();
   }
 
   async emergency(_channel: string, omitted: number): Promise<void> {
@@ -143,8 +152,7 @@ export class InteractivePresenter implements Presenter {
   async remark(remark: string, isUrgent = false): Promise<void> {
     const text = displayable(remark);
     if (isUrgent) return await this.#remark(text);
-    this.#held.push(text);
-    if (this.#growing === null) await this.#printHeld();
+    await this.#held.add(() => this.#remark(text));
   }
 
   retrying(_channel: string, news: RetryNews): void {
@@ -198,6 +206,7 @@ export class InteractivePresenter implements Presenter {
     const remarks = [
       isThinking ? `(${this.#describeWaiting()}) ` : "",
       this.#compaction === null ? "" : `(${describeRunning(this.#compaction)}) `,
+      this.#following.length === 0 ? "" : `(${this.#following.join(", ")} follows) `,
       this.#leaving === undefined ? "" : "(Ctrl-C again to leave) ",
     ].join("");
     this.#screen?.setPrompt(this.#prompt(), remarks === "" ? "" : this.#style.quiet(remarks));
@@ -265,10 +274,6 @@ export class InteractivePresenter implements Presenter {
     this.#ended.resolve();
   }
 
-  async #printHeld(): Promise<void> {
-    for (const remark of this.#held.splice(0)) await this.#remark(remark);
-  }
-
   /** Prints a displayable text of the session's own, in rows of its own. */
   async #print(text: string): Promise<void> {
     await this.#printRows(wrapText(text, this.#place.width));
@@ -286,7 +291,7 @@ export class InteractivePresenter implements Presenter {
 
   async #submit(line: string, inbox: PlatformInbox): Promise<void> {
     this.#session.history?.add(line);
-    const typed = readTypedLine(line, { speaker: this.#speaker, multi: this.#session.multi });
+    const typed = this.#read(line);
     switch (typed.type) {
       case "empty":
         return;
@@ -304,26 +309,44 @@ export class InteractivePresenter implements Presenter {
       case "mistake":
         return await this.#print(displayable(typed.why));
       case "command":
-        return await this.#command(inbox, typed.name, typed.argument);
+        return await this.#command(inbox, line, typed);
       case "message":
         return await this.#say(typed.speaker, typed.text, inbox);
     }
   }
 
-  async #command(inbox: PlatformInbox, name: string, argument: string): Promise<void> {
+  #read(line: string): TypedLine {
+    return readTypedLine(line, { speaker: this.#speaker, multi: this.#session.multi });
+  }
+
+  /** Runs a command, and shows its answer: below an answer that is being written, and then with the line that was typed. */
+  async #command(inbox: PlatformInbox, line: string, { name, argument }: TypedCommand): Promise<void> {
+    const isHeld = this.#held.isHolding;
+    const echo = isHeld ? `${this.#prompt()}${displayableLine(line)}` : null;
+    if (isHeld) this.#following.push(`/${displayableLine(name)}`);
+    this.#refreshPrompt();
+    const answer = await this.#answerOf(inbox, name, argument);
+    await this.#held.add(async () => {
+      if (isHeld) this.#following.shift();
+      this.#refreshPrompt();
+      if (echo !== null) await this.#printRows(wrapText(echo, this.#place.width));
+      await this.#show(answer);
+    });
+  }
+
+  async #answerOf(inbox: PlatformInbox, name: string, argument: string): Promise<CommandAnswer> {
     const near = nearestSessionCommand(name, this.#session.commands);
-    if (near !== null) return await this.#print(`There is no command /${name}. Did you mean /${near}?`);
+    if (near !== null) return `There is no command /${name}. Did you mean /${near}?`;
+    if (name === HELP.name && argument === "") return firstHelp(this.#session.commands);
     const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
     // All of the person's messages are deleted, so their input history is deleted too.
     if (name === "forget" && readForgetMe(argument)?.isConfirmed === true) {
       this.#session.history?.clear();
       this.#screen?.forgetHistory();
     }
-    if (name === "help")
-      return await this.#print(displayable(`${answerText(answer).trimEnd()}\n${SCREEN_HELP}`));
-    if (name === "export" && argument !== PRINTED)
-      return await this.#print(displayable(await this.#save(answerText(answer), argument)));
-    await this.#show(answer);
+    if (name === HELP.name) return `${answerText(answer).trimEnd()}\n${SCREEN_HELP}`;
+    if (name === "export" && argument !== PRINTED) return await this.#save(answerText(answer), argument);
+    return answer;
   }
 
   async #save(text: string, name: string): Promise<string> {
@@ -358,34 +381,4 @@ export class InteractivePresenter implements Presenter {
       if (!(error instanceof OutputClosedError)) throw error;
     });
   }
-}
-
-/** The whole lines that a begun line may become: commands, and the fixed words of their arguments. Pure. */
-function completionsOf(line: string, commands: readonly PlatformCommand[]): string[] {
-  const known = [...commands, ...SESSION_COMMANDS];
-  if (/^\/[\w-]*$/.test(line)) {
-    const names = known.map(({ name, argument }) => (argument === null ? `/${name}` : `/${name} `));
-    return names.filter((word) => word.startsWith(line)).toSorted();
-  }
-  const [, name, begun = ""] = /^\/([\w-]+) ([^\s]*)$/.exec(line) ?? [];
-  const argument = known.find((command) => command.name === name)?.argument ?? null;
-  if (argument === null) return [];
-  return wordsOf(argument.form)
-    .filter((word) => word.startsWith(begun))
-    .map((word) => `/${name} ${word}`);
-}
-
-/** The words that begin the forms of an argument: `list` and `detail` of `list | detail KEY`. */
-function wordsOf(form: string): string[] {
-  const words = form.split("|").map((one) => one.trim().split(" ")[0] ?? "");
-  return [...new Set(words.filter((word) => /^[a-z]+$/.test(word)))];
-}
-
-/** The terminal's own command closest to an unknown name; null: no command is close. */
-function nearestSessionCommand(name: string, commands: readonly PlatformCommand[]): string | null {
-  const own = SESSION_COMMANDS.map((command) => command.name);
-  const shared = commands.map((command) => command.name);
-  if (shared.includes(name)) return null;
-  const near = nearestName(name, [...shared, ...own]);
-  return near !== null && own.includes(near) ? near : null;
 }

@@ -41,10 +41,7 @@ const message = z.strictObject({
   text: z.string().refine((text) => text.trim() !== "", "must not be blank"),
   id: name.optional(),
   at: z.iso
-    .datetime({
-      offset: true,
-      message: ZONED_TIME,
-    })
+    .datetime({ offset: true, message: ZONED_TIME })
     .transform((text) => new Date(text))
     .optional(),
   channel: name.optional(),

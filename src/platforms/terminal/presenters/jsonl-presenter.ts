@@ -3,13 +3,12 @@ import type {
   InboundEvent,
   InboundMessage,
   OutboundMessage,
-  Receipt,
 } from "../../../core/message.ts";
 import { answerText } from "../../../core/card.ts";
-import { errorMessage, unreachable } from "../../../core/errors.ts";
+import { unreachable } from "../../../core/errors.ts";
 import type { PlatformInbox } from "../../platform.ts";
 import { displayableJson } from "../../../text/displayable.ts";
-import { PLATFORM_NAME, type Intake, runCommand, takeIn } from "../intake.ts";
+import { PLATFORM_NAME, type Intake, receive, runCommand, takeIn } from "../intake.ts";
 import { type JsonlCommand, parseJsonlLine } from "./jsonl-grammar.ts";
 import { JsonlRoutes } from "./jsonl-routes.ts";
 import { type InputLine, LineReader } from "../typed/line-reader.ts";
@@ -169,23 +168,12 @@ export class JsonlPresenter implements Presenter {
     const base = { platform: PLATFORM_NAME, id, at: this.#session.now() };
     const event: InboundEvent =
       command.type === "edit" ? { ...base, type: "edit", text: command.text } : { ...base, type: "deletion" };
-    const receipt = await this.#receive(inbox, event);
+    const receipt = await receive(inbox, event);
     if (receipt.outcome === "accepted" || receipt.outcome === "duplicate") {
       await this.#tell({ type: "accepted", id, seq: receipt.seq, change: type });
       if (type === "delete") this.#session.pending.forgetId(id);
     } else {
       await this.#report({ line, id, why: whyRefused(receipt) });
-    }
-  }
-
-  async #receive(
-    inbox: PlatformInbox,
-    event: InboundEvent,
-  ): Promise<Receipt | (Intake & { outcome: "failed" })> {
-    try {
-      return await inbox.receive(event);
-    } catch (error) {
-      return { outcome: "failed", why: errorMessage(error) };
     }
   }
 

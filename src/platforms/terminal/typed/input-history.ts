@@ -13,7 +13,6 @@ const FORGETTING = /^\s*\/forget\b/i;
 export interface HistoryFileOptions {
   /** Its folder is there. */
   readonly path: string;
-  /** May this text hold a secret? */
   readonly holdsSecret: (text: string) => boolean;
 }
 

@@ -1,6 +1,5 @@
 import type { PlatformCommand } from "../../platform.ts";
 
-/** The meaning of a typed line. */
 export type TypedLine =
   | { readonly type: "empty" }
   | { readonly type: "message"; readonly speaker: string; readonly text: string }
@@ -21,40 +20,25 @@ export interface TypedLineContext {
   readonly multi: boolean;
 }
 
-const AS: PlatformCommand = {
+export const AS: PlatformCommand = {
   name: "as",
   help: "speak as somebody else from now on",
   argument: { name: "name", form: "NAME", help: "who speaks" },
 };
-const RAW: PlatformCommand = {
+export const RAW: PlatformCommand = {
   name: "raw",
   help: "show answers as they are written, without drawing their Markdown; again: draw it",
   argument: null,
 };
-const QUIT: PlatformCommand = { name: "quit", help: "leave (so does Ctrl-D)", argument: null };
+export const HELP: PlatformCommand = {
+  name: "help",
+  help: "every command with what it takes, and the keys",
+  argument: { name: "what", form: "all", help: "not only the common ones" },
+};
+export const QUIT: PlatformCommand = { name: "quit", help: "leave (so does Ctrl-D)", argument: null };
 
-/** Commands of the session itself, apart from those of every platform. */
-export const SESSION_COMMANDS: readonly PlatformCommand[] = [AS, RAW, QUIT];
-
-function helpLine({ name, help, argument }: PlatformCommand): string {
-  return `/${name}${argument === null ? "" : ` ${argument.form}`}  ${help}`;
-}
-
-/** Help for the session's own input. */
-export const SESSION_HELP = [
-  "In this terminal there is more:",
-  helpLine(AS),
-  helpLine(QUIT),
-  "//text  say something that starts with a slash",
-].join("\n");
-
-/** Further help for a screen with an editable line. */
-export const SCREEN_HELP = [
-  helpLine(RAW),
-  'text\\  go on in the next line; """ begins and ends a text of several lines',
-  "/export [FILE | print]  the conversation as Markdown, into a new file of this folder, or onto the screen",
-  "Ctrl-C  end the answer, or clear the line; twice: leave",
-].join("\n");
+/** Commands of the session itself, beside those of every platform or in their place. */
+export const SESSION_COMMANDS: readonly PlatformCommand[] = [AS, HELP, RAW, QUIT];
 
 const COMMAND = /^\/([A-Za-z][\w-]*)(?:\s([^]*))?$/;
 /** One word, a colon, white space, and something said: so `http://…` and `12:30` are no speakers. */

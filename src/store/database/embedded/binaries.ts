@@ -14,10 +14,7 @@ export interface Binaries {
   readonly majorVersion: string;
 }
 
-const SYSTEM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
-  linux: "linux",
-  darwin: "darwin",
-};
+const SYSTEM_NAMES: Partial<Record<NodeJS.Platform, string>> = { linux: "linux", darwin: "darwin" };
 
 /**
  * The binaries that npm installed for this machine.

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../../../core/errors.ts";
 import type { Binaries } from "./binaries.ts";
-import { runProgram } from "./program.ts";
+import { DISK_FULL, runProgram } from "./program.ts";
 import { giveToAccount, runAs, type ServerAccount } from "./server-account.ts";
 
 export const USER_NAME = "weir";
@@ -75,6 +75,9 @@ async function createCluster(binaries: Binaries, account: ServerAccount, pgData:
   await rename(unfinished, pgData);
 }
 
+/** Of an empty database with its write-ahead log. */
+const NEW_DATABASE_MB = 100;
+
 async function must(
   step: string,
   account: ServerAccount,
@@ -83,7 +86,17 @@ async function must(
 ): Promise<void> {
   const { code, output } = await runAs(account, command, { input });
   if (code === 0 && !/ (?:ERROR|FATAL|PANIC): /.test(output)) return;
-  throw new OperatorError(
+  throw setupProblem(step, code, output);
+}
+
+/** Why the data folder could not be made. @param output of the program that made it */
+export function setupProblem(step: string, code: number, output: string): OperatorError {
+  if (DISK_FULL.test(output))
+    return new OperatorError(
+      `The disk is full: the embedded Postgres could not be set up. A new database needs about ${NEW_DATABASE_MB} MB. Make room ` +
+        "and start again, or set data_dir under [database] to a folder on another disk.",
+    );
+  return new OperatorError(
     `The embedded Postgres could not be set up (${step} ended with ${code}):\n${output}`,
   );
 }

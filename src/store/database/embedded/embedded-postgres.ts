@@ -1,16 +1,16 @@
-import { access, constants, realpath, statfs } from "node:fs/promises";
+import { access, chmod, constants, realpath, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { errorMessage, OperatorError } from "../../../core/errors.ts";
 import { makePrivateFolder } from "../data-folder.ts";
 import { findBinaries } from "./binaries.ts";
-import { DATABASE_NAME, USER_NAME, ensureCluster } from "./cluster.ts";
+import { DATABASE_NAME, ensureCluster, USER_NAME } from "./cluster.ts";
 import { disownForeignPid, observePostmaster } from "./postmaster.ts";
 import { answers, EmbeddedPostgresError, launchServer, type ServerHome, stopServer } from "./server.ts";
-import { findServerAccount } from "./server-account.ts";
-import { prepareSocketFolder } from "./socket-folder.ts";
+import { findServerAccount, giveToAccount, type ServerAccount } from "./server-account.ts";
 import { type ServerState, SUPERVISION, type SupervisionTiming, Supervisor } from "./supervisor.ts";
+import { makeSocketFolder, socketFolderOf } from "../socket-place.ts";
 
 /** Where `pg` finds the server: `host` is the folder of its socket. */
 export interface EmbeddedConnection {
@@ -193,4 +193,24 @@ async function bringUp(
   throw new EmbeddedPostgresError(
     `Another Postgres holds ${home.pgData} (${home.logFile} names it). Stop it and start again.`,
   );
+}
+
+/**
+ * Makes the folder that holds the server's socket. Whoever can enter it is let in without a password, so it is
+ * closed to all but the server's account (and root).
+ * @param socketName the socket's file name, for the length of its path
+ * @returns a folder inside of the data folder or, where its path would be too long for a socket, a private one
+ *   among the temporary files that is the same at every start
+ * @throws OperatorError if another account owns the place
+ */
+async function prepareSocketFolder(
+  dataDir: string,
+  socketName: string,
+  account: ServerAccount,
+): Promise<string> {
+  const folder = socketFolderOf({ dataDir, folder: "socket", prefix: "weir", socketName });
+  await makeSocketFolder(folder, [process.getuid?.(), account.ids?.uid], "database socket");
+  await giveToAccount(account, folder);
+  await chmod(folder, 0o700);
+  return folder;
 }

@@ -9,12 +9,7 @@ export type Postmaster =
   /** The file is there, its process is not. `pidIsForeign`: another program has its number by now. */
   | { readonly state: "dead"; readonly pidIsForeign: boolean }
   | { readonly state: "starting" | "stopping"; readonly pid: number }
-  | {
-      readonly state: "ready";
-      readonly pid: number;
-      readonly port: number;
-      readonly socketFolder: string;
-    };
+  | { readonly state: "ready"; readonly pid: number; readonly port: number; readonly socketFolder: string };
 
 /**
  * Error codes of too many open files: they do not tell whether this file exists.

@@ -25,6 +25,9 @@ export interface ProgramResult {
  */
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
+/** What a server or the system says where there is no room left. */
+export const DISK_FULL = /No space left on device|ENOSPC|Disk quota exceeded/;
+
 /** No file could be opened for it. That says nothing about the program. */
 class ProgramNotStartedError extends WeirError {
   readonly retryable = true;

@@ -64,10 +64,7 @@ export function runAs(
   const [first, ...rest] = account.prefix;
   const full: readonly [string, ...string[]] = first === undefined ? command : [first, ...rest, ...command];
   const switchesItself = first !== undefined;
-  return runProgram(full, {
-    ...options,
-    ...(account.ids === null || switchesItself ? {} : account.ids),
-  });
+  return runProgram(full, { ...options, ...(account.ids === null || switchesItself ? {} : account.ids) });
 }
 
 async function unprivilegedAccount(): Promise<AccountIds> {

@@ -1,3 +1,4 @@
+import { DISK_FULL } from "./program.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { OperatorError, errorMessage } from "../../../core/errors.ts";
@@ -35,9 +36,6 @@ export interface SupervisedServer {
   readonly start: (signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
-
-/** What the server or the system says where there is no room left. */
-const DISK_FULL = /No space left on device|ENOSPC|Disk quota exceeded/;
 
 /**
  * The wait before a start. With a full disk there is no limit of attempts: giving up would end the process, and its

@@ -31,24 +31,20 @@ async function voidAsked(tx: Queryable, removal: Removal): Promise<void> {
   const { channel } = removal;
   if (changedEntries(removal).length === 0) return;
   await tx.query(
-    {
-      name: "approvals_void",
-      text: `select void_approvals(array(
-               select a.id from approvals a join turns t on t.id = a.turn_id
-                where a.channel_id = $1 and a.state in ('open', 'allowed') and exists (
-                  select from entries e where e.channel_id = $1 and e.seq = any($2) and e.addressed
-                                          and e.seq between t.from_seq and t.to_seq)))`,
-    },
+    "approvals_void",
+    `select void_approvals(array(
+       select a.id from approvals a join turns t on t.id = a.turn_id
+        where a.channel_id = $1 and a.state in ('open', 'allowed') and exists (
+          select from entries e where e.channel_id = $1 and e.seq = any($2) and e.addressed
+                                  and e.seq between t.from_seq and t.to_seq)))`,
     [channel, changedEntries(removal)],
   );
   await tx.query(
-    {
-      name: "approvals_unname",
-      text: `update approvals a set decided_name = '', decided_by = null
-              where a.channel_id = $1 and a.id in (
-                select substring(e.message_id from '^approval/(\\d{1,15})$')::bigint from entries e
-                 where e.channel_id = $1 and e.seq = any($2) and e.addressed)`,
-    },
+    "approvals_unname",
+    `update approvals a set decided_name = '', decided_by = null
+      where a.channel_id = $1 and a.id in (
+        select substring(e.message_id from '^approval/(\\d{1,15})$')::bigint from entries e
+         where e.channel_id = $1 and e.seq = any($2) and e.addressed)`,
     [channel, deletedEntries(removal)],
   );
 }
@@ -57,12 +53,10 @@ async function endRules(tx: Queryable, removal: Removal): Promise<void> {
   const { channel, seqs, terms } = removal;
   if (terms.size === 0) return;
   const rules = await tx.query<{ id: number; arguments: string; turn: number }>(
-    {
-      name: "rules_after",
-      text: `select r.id, r.arguments, a.turn_id as turn
-               from approval_rules r join approvals a on a.id = r.approval_id join turns t on t.id = a.turn_id
-              where r.channel_id = $1 and a.arguments = '' and t.to_seq >= $2`,
-    },
+    "rules_after",
+    `select r.id, r.arguments, a.turn_id as turn
+       from approval_rules r join approvals a on a.id = r.approval_id join turns t on t.id = a.turn_id
+      where r.channel_id = $1 and a.arguments = '' and t.to_seq >= $2`,
     [channel, Math.min(...seqs)],
   );
   const check = new RetellingCheck(tx, removal);
@@ -72,5 +66,5 @@ async function endRules(tx: Queryable, removal: Removal): Promise<void> {
     if (shared.size > 0 && (await check.notAsked(rule.turn, shared)).size > 0) ended.push(rule.id);
   }
   if (ended.length === 0) return;
-  await tx.query({ name: "rules_end", text: "delete from approval_rules where id = any($1)" }, [ended]);
+  await tx.query("rules_end", "delete from approval_rules where id = any($1)", [ended]);
 }

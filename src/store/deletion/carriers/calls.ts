@@ -86,18 +86,16 @@ async function readCalls(
   { after, to = Number.MAX_SAFE_INTEGER, among = null }: { after: Seq; to?: Seq; among?: FoundCalls | null },
 ): Promise<RawCalls[]> {
   return tx.query<RawCalls & Record<string, unknown>>(
-    {
-      name: "calls_after",
-      text: ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
-        .map(
-          (kind) => `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
+    "calls_after",
+    ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
+      .map(
+        (kind) => `select e.seq, e.text, e.data->'calls' as calls, e.turn_id as turn from entries e
               where e.channel_id = $1 and ${kind} and e.seq > greatest($2::bigint, $4::bigint) and e.seq <= $3
              union all
              select e.seq, e.text, e.data->'calls', e.turn_id from entries e
               where e.channel_id = $1 and ${kind} and e.seq > $2 and e.seq <= $3 and e.seq <= $4 and e.seq = any($5::bigint[])`,
-        )
-        .join(" union all "),
-    },
+      )
+      .join(" union all "),
     [channel, after, to, among?.to ?? 0, among?.seqs ?? []],
   );
 }
@@ -133,18 +131,14 @@ async function blank(
 ): Promise<void> {
   if (calls === null)
     await tx.query(
-      {
-        name: "result_blank",
-        text: "update entries set text = '', deleted_at = clock_timestamp() where channel_id = $1 and seq = $2",
-      },
+      "result_blank",
+      "update entries set text = '', deleted_at = clock_timestamp() where channel_id = $1 and seq = $2",
       [channel, seq],
     );
   else
     await tx.query(
-      {
-        name: "calls_blank",
-        text: "update entries set data = jsonb_set(data, '{calls}', $3::jsonb), text = $4 where channel_id = $1 and seq = $2",
-      },
+      "calls_blank",
+      "update entries set data = jsonb_set(data, '{calls}', $3::jsonb), text = $4 where channel_id = $1 and seq = $2",
       [channel, seq, JSON.stringify(calls), text],
     );
 }
@@ -152,12 +146,10 @@ async function blank(
 /** Notes at the newest edit which calls in the view repeat the earlier text. */
 async function noteShown(tx: Queryable, channel: ChannelId, seq: Seq, calls: readonly Seq[]): Promise<void> {
   await tx.query(
-    {
-      name: "revision_told_by",
-      text: `update revisions set told_by = $3
-              where channel_id = $1 and seq = $2
-                and revision = (select max(revision) from revisions where channel_id = $1 and seq = $2)`,
-    },
+    "revision_told_by",
+    `update revisions set told_by = $3
+      where channel_id = $1 and seq = $2
+        and revision = (select max(revision) from revisions where channel_id = $1 and seq = $2)`,
     [channel, seq, calls],
   );
 }

@@ -28,19 +28,17 @@ export const DUE_WORK: Carrier = {
   async take(tx, removal) {
     const { channel, seqs, cause, derived } = removal;
     const rows = await tx.query<Retelling & { seq: Seq; message: string } & Record<string, unknown>>(
-      {
-        name: "due_work_after",
-        text: `select e.seq, e.message_id as message, e.text, r.asked_seq as asked, ${REMAINING_PRINTS} as prints,
-                      coalesce(r.turn_id, s.turn_id, a.turn_id, substring(e.message_id from '^handoff/(\\d{1,18})/')::bigint) as turn
-                 from entries e
-                 left join reminders r on r.id = reminder_of(e.message_id)
-                 left join subagents s on s.channel_id = e.channel_id
-                       and s.number = substring(e.message_id from '^subagent/(\\d{1,9})(?:/|$)')::integer
-                 left join approvals a on a.id = substring(e.message_id from '^approval/(\\d{1,15})$')::bigint
-                where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id)
-                  and e.deleted_at is null and r.name is null
-                order by e.seq`,
-      },
+      "due_work_after",
+      `select e.seq, e.message_id as message, e.text, r.asked_seq as asked, ${REMAINING_PRINTS} as prints,
+              coalesce(r.turn_id, s.turn_id, a.turn_id, substring(e.message_id from '^handoff/(\\d{1,18})/')::bigint) as turn
+         from entries e
+         left join reminders r on r.id = reminder_of(e.message_id)
+         left join subagents s on s.channel_id = e.channel_id
+               and s.number = substring(e.message_id from '^subagent/(\\d{1,9})(?:/|$)')::integer
+         left join approvals a on a.id = substring(e.message_id from '^approval/(\\d{1,15})$')::bigint
+        where e.channel_id = $1 and e.seq > $2 and is_due_work(e.message_id)
+          and e.deleted_at is null and r.name is null
+        order by e.seq`,
       [channel, Math.min(...seqs)],
     );
     for (const [index, row] of rows.entries()) {
@@ -49,17 +47,10 @@ export const DUE_WORK: Carrier = {
       // Each is checked by what is left after the one before it was deleted.
       if (!wasAsked && !(await new RetellingCheck(tx, removal).repeats(row))) continue;
       if (cause.kind === "edited" && row.message.startsWith("handoff/") && row.text !== "") {
-        await tx.query({ name: "handoff_reword", text: "select reword_hand_off($1, $2, $3)" }, [
-          channel,
-          row.seq,
-          REWORDED,
-        ]);
+        await tx.query("handoff_reword", "select reword_hand_off($1, $2, $3)", [channel, row.seq, REWORDED]);
         derived.reworded.push(row.seq);
       } else {
-        await tx.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
-          channel,
-          row.message,
-        ]);
+        await tx.query("delete_message", "select seq from delete_message($1, $2)", [channel, row.message]);
         derived.dueWork.push(row.seq);
       }
     }

@@ -14,9 +14,6 @@ export const ENTRIES: Carrier = {
   async take(tx, { channel, cause }) {
     if (cause.kind !== "deleted") return;
     for (const id of cause.messageIds)
-      await tx.query({ name: "delete_message", text: "select seq from delete_message($1, $2)" }, [
-        channel,
-        id,
-      ]);
+      await tx.query("delete_message", "select seq from delete_message($1, $2)", [channel, id]);
   },
 };

@@ -7,11 +7,9 @@ export const IMAGES: Carrier = {
   async take(tx, { channel, cause }) {
     if (cause.kind !== "deleted") return;
     await tx.query(
-      {
-        name: "images_delete",
-        text: `delete from images i using channels c
-                where c.id = $1 and i.platform = c.platform and i.message_id = any($2)`,
-      },
+      "images_delete",
+      `delete from images i using channels c
+        where c.id = $1 and i.platform = c.platform and i.message_id = any($2)`,
       [channel, cause.messageIds],
     );
   },

@@ -44,12 +44,10 @@ async function endJobs(
 ): Promise<void> {
   if (seqs.length === 0) return;
   await tx.query(
-    {
-      name: which === AHEAD ? "jobs_end_ahead" : "jobs_end_reading",
-      text: `update jobs set state = 'stale', reason = $3, ended_at = clock_timestamp()
-              where channel_id = $1 and ${which}
-                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
-    },
+    which === AHEAD ? "jobs_end_ahead" : "jobs_end_reading",
+    `update jobs set state = 'stale', reason = $3, ended_at = clock_timestamp()
+      where channel_id = $1 and ${which}
+        and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
     [channel, seqs, reason],
   );
 }
@@ -59,22 +57,18 @@ async function noteEdit(tx: Queryable, removal: Removal): Promise<void> {
   const { channel, terms, keys } = removal;
   const seqs = tellingEntries(removal);
   const jobs = await tx.query<{ id: number; fromSeq: number; toSeq: number }>(
-    {
-      name: "jobs_reading",
-      text: `select id, from_seq, to_seq from jobs where channel_id = $1 and state in ('running', 'staged')
-                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
-    },
+    "jobs_reading",
+    `select id, from_seq, to_seq from jobs where channel_id = $1 and state in ('running', 'staged')
+        and exists (select from unnest($2::bigint[]) seq where seq between coalesce(saw_from, from_seq) and to_seq)`,
     [channel, seqs],
   );
   for (const { id, fromSeq: from, toSeq: to } of jobs) {
     const remaining = new RemainingTerms(await readRemaining(tx, channel, from, to), keys);
     await tx.query(
-      {
-        name: "job_edited",
-        text: `update jobs set edited_seqs = edited_seqs || $2::bigint[], edited_terms = edited_terms || $3::text[],
-                      edited = edited or exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq)
-                where id = $1`,
-      },
+      "job_edited",
+      `update jobs set edited_seqs = edited_seqs || $2::bigint[], edited_terms = edited_terms || $3::text[],
+              edited = edited or exists (select from unnest($2::bigint[]) seq where seq between from_seq and to_seq)
+        where id = $1`,
       [id, seqs, [...(await remaining.without(terms))]],
     );
   }

@@ -50,7 +50,7 @@ export const MEMORIES: Carrier = {
       const unproven = await new RemainingTerms(memory.sources, keys).without(telling.intersection(terms));
       if (unproven.size === 0) continue;
       if (![...unproven].some(isExact) && (await isStillSaid(remaining, unproven, memory))) continue;
-      await tx.query({ name: "memory_repeats", text: "select forget_memory($1, $2)" }, [channel, memory.id]);
+      await tx.query("memory_repeats", "select forget_memory($1, $2)", [channel, memory.id]);
       derived.memories.push(memoryId(memory.id));
     }
   },
@@ -73,22 +73,20 @@ async function readCandidates(
   terms: ReadonlySet<string>,
 ): Promise<(RawCandidate & Record<string, unknown>)[]> {
   return tx.query(
-    {
-      name: "memories_retelling",
-      text: `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,
-                    (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(e.channel_id, e.seq, e.text),
-                                                                  'author', coalesce(e.author_name, ''), 'prints', ${REMAINING_PRINTS})), '[]')
-                       from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                      where s.memory_id = m.id and e.deleted_at is null) as sources
-               from memories m
-              where m.id in (
-                      select r.id from memories r where r.channel_id = $1 and r.read_to >= $4 and r.read_from <= $5
-                         and exists (select from unnest($2::bigint[]) seq where seq between r.read_from and r.read_to)
-                      union all
-                      select s.memory_id from memory_sources s where s.channel_id = $1 and s.seq = any($2))
-                and (m.telling is null or m.telling && $3::text[])
-              order by m.id`,
-    },
+    "memories_retelling",
+    `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,
+            (select coalesce(jsonb_agg(jsonb_build_object('text', entry_text(e.channel_id, e.seq, e.text),
+                                                          'author', coalesce(e.author_name, ''), 'prints', ${REMAINING_PRINTS})), '[]')
+               from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+              where s.memory_id = m.id and e.deleted_at is null) as sources
+       from memories m
+      where m.id in (
+              select r.id from memories r where r.channel_id = $1 and r.read_to >= $4 and r.read_from <= $5
+                 and exists (select from unnest($2::bigint[]) seq where seq between r.read_from and r.read_to)
+              union all
+              select s.memory_id from memory_sources s where s.channel_id = $1 and s.seq = any($2))
+        and (m.telling is null or m.telling && $3::text[])
+      order by m.id`,
     [channel, seqs, [...terms], Math.min(...seqs), Math.max(...seqs)],
   );
 }
@@ -103,10 +101,8 @@ async function endQuotes(
   { seq, text }: { readonly seq: Seq; readonly text: string },
 ): Promise<MemoryId[]> {
   const quotes = await tx.query<{ memory: number; quote: string }>(
-    {
-      name: "quotes_of_entry",
-      text: "select memory_id as memory, quote from memory_sources where channel_id = $1 and seq = $2",
-    },
+    "quotes_of_entry",
+    "select memory_id as memory, quote from memory_sources where channel_id = $1 and seq = $2",
     [channel, seq],
   );
   const words = normalWords(text);
@@ -114,6 +110,6 @@ async function endQuotes(
     .filter(({ quote }) => !containsQuote(words, normalWords(quote)))
     .map(({ memory }) => memory);
   if (memories.length === 0) return [];
-  await tx.query({ name: "proofs_take", text: "select take_proofs($1, $2, $3)" }, [channel, seq, memories]);
+  await tx.query("proofs_take", "select take_proofs($1, $2, $3)", [channel, seq, memories]);
   return memories.map(memoryId);
 }

@@ -18,14 +18,12 @@ export const NOTES: Carrier = {
     const { channel, seqs, terms, derived } = removal;
     if (terms.size === 0) return;
     const lines = await tx.query<{ id: number; text: string; turn: number; channel: number }>(
-      {
-        name: "notes_after",
-        text: `select id, text, turn_id as turn, channel_id as channel from notes
-                where channel_id = $1 and gone_at is null and read_to >= $2
-               union all
-               select n.id, n.text, n.turn_id, n.channel_id from thread_channels($1) t join notes n on n.channel_id = t
-                where n.gone_at is null`,
-      },
+      "notes_after",
+      `select id, text, turn_id as turn, channel_id as channel from notes
+        where channel_id = $1 and gone_at is null and read_to >= $2
+       union all
+       select n.id, n.text, n.turn_id, n.channel_id from thread_channels($1) t join notes n on n.channel_id = t
+        where n.gone_at is null`,
       [channel, Math.min(...seqs)],
     );
     const telling: { readonly id: number; turn: number; channel: number; shared: ReadonlySet<string> }[] = [];
@@ -43,10 +41,8 @@ export const NOTES: Carrier = {
     }
     if (removed.length === 0) return;
     await tx.query(
-      {
-        name: "notes_take",
-        text: "update notes set text = '', gone_at = clock_timestamp() where id = any($1)",
-      },
+      "notes_take",
+      "update notes set text = '', gone_at = clock_timestamp() where id = any($1)",
       [removed.toSorted((a, b) => a - b)],
     );
   },

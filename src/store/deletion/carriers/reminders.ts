@@ -13,15 +13,13 @@ export const REMINDERS: Carrier = {
   async take(tx, removal) {
     const { channel, seqs } = removal;
     const rows = await tx.query<Retelling & { id: number; isAsked: boolean } & Record<string, unknown>>(
-      {
-        name: "reminders_after",
-        text: `select r.id, r.text, r.turn_id as turn, r.asked_seq as asked, null as seq, r.asked_seq = any($4) as is_asked
-                 from reminders r
-                where r.channel_id = $1 and r.state = 'active' and (r.read_to >= $2 or r.asked_seq = any($3) or r.asked_seq = any($4))
-               union all
-               select r.id, r.text, r.turn_id, null, null, false from thread_channels($1) t join reminders r on r.channel_id = t
-                where r.state = 'active' and r.read_to is not null`,
-      },
+      "reminders_after",
+      `select r.id, r.text, r.turn_id as turn, r.asked_seq as asked, null as seq, r.asked_seq = any($4) as is_asked
+         from reminders r
+        where r.channel_id = $1 and r.state = 'active' and (r.read_to >= $2 or r.asked_seq = any($3) or r.asked_seq = any($4))
+       union all
+       select r.id, r.text, r.turn_id, null, null, false from thread_channels($1) t join reminders r on r.channel_id = t
+        where r.state = 'active' and r.read_to is not null`,
       [channel, Math.min(...seqs), seqs, deletedEntries(removal)],
     );
     const check = new RetellingCheck(tx, removal);
@@ -31,6 +29,6 @@ export const REMINDERS: Carrier = {
       if (row.isAsked || (await check.repeats(row))) ended.push(row.id);
     }
     if (ended.length === 0) return;
-    await tx.query({ name: "reminders_end", text: "select end_reminders($1, 'gone')" }, [ended]);
+    await tx.query("reminders_end", "select end_reminders($1, 'gone')", [ended]);
   },
 };

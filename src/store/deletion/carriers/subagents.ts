@@ -32,16 +32,14 @@ export const SUBAGENTS: Carrier = {
   async take(tx, removal) {
     const { channel, seqs, terms } = removal;
     const open = await tx.query<RawSubagent & Record<string, unknown>>(
-      {
-        name: "subagents_after",
-        text: `select t.id, t.turn_id as turn,
-                      t.channel_id = $1 and (t.entries && $2::bigint[]
-                        or t.brief is not null and exists (select from unnest($2::bigint[]) seq where seq <= t.read_to)) as has_read,
-                      c.gone_at is not null as is_gone, ${TEXT} as text
-                 from subagents t join channels c on c.id = t.channel_id
-                where (t.channel_id = $1 or t.channel_id in (select thread_channels($1))) and t.closed_at is null and t.state <> 'void'
-                order by t.id`,
-      },
+      "subagents_after",
+      `select t.id, t.turn_id as turn,
+              t.channel_id = $1 and (t.entries && $2::bigint[]
+                or t.brief is not null and exists (select from unnest($2::bigint[]) seq where seq <= t.read_to)) as has_read,
+              c.gone_at is not null as is_gone, ${TEXT} as text
+         from subagents t join channels c on c.id = t.channel_id
+        where (t.channel_id = $1 or t.channel_id in (select thread_channels($1))) and t.closed_at is null and t.state <> 'void'
+        order by t.id`,
       [channel, seqs],
     );
     const check = new RetellingCheck(tx, removal);
@@ -53,6 +51,6 @@ export const SUBAGENTS: Carrier = {
       await setImmediate();
     }
     if (voided.length === 0) return;
-    await tx.query({ name: "subagents_void", text: "select blank_subagents($1, 'void')" }, [voided]);
+    await tx.query("subagents_void", "select blank_subagents($1, 'void')", [voided]);
   },
 };

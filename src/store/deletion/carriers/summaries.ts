@@ -45,15 +45,13 @@ async function readAffected(
   after: Seq,
 ): Promise<AffectedSummary[]> {
   return tx.query<AffectedSummary & Record<string, unknown>>(
-    {
-      name: "summaries_affected",
-      text: `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between s.from_seq and s.to_seq) as covers
-               from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and (exists (
-                  select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
-                or s.to_seq >= $3 and ${IS_EXPIRED})
-              order by s.to_seq - s.from_seq, s.id`,
-    },
+    "summaries_affected",
+    `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between s.from_seq and s.to_seq) as covers
+       from summaries s
+      where s.channel_id = $1 and s.kind <> 'reset' and (exists (
+          select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
+        or s.to_seq >= $3 and ${IS_EXPIRED})
+      order by s.to_seq - s.from_seq, s.id`,
     [channel, seqs, after],
   );
 }
@@ -70,13 +68,11 @@ async function readReaders(
 ): Promise<AffectedSummary[]> {
   if (cut.length === 0) return [];
   return tx.query<AffectedSummary & Record<string, unknown>>(
-    {
-      name: "summaries_reading_cut",
-      text: `select ${AFFECTED}, false as covers from summaries s
-              where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_EXPIRED} and s.id <> all ($3::bigint[])
-                and exists (select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
-              order by s.to_seq - s.from_seq, s.id`,
-    },
+    "summaries_reading_cut",
+    `select ${AFFECTED}, false as covers from summaries s
+      where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_EXPIRED} and s.id <> all ($3::bigint[])
+        and exists (select from unnest($2::bigint[]) seq where seq between coalesce(s.saw_from, s.from_seq) and s.to_seq)
+      order by s.to_seq - s.from_seq, s.id`,
     [channel, cut, those.map(({ id }) => id)],
   );
 }
@@ -168,10 +164,8 @@ export async function renewWritten(
   ready?: Extract,
 ): Promise<void> {
   const [summary] = await tx.query<AffectedSummary & Record<string, unknown>>(
-    {
-      name: "summary_written",
-      text: `select ${AFFECTED}, true as covers from summaries s where s.channel_id = $1 and s.job_id = $2 and s.live`,
-    },
+    "summary_written",
+    `select ${AFFECTED}, true as covers from summaries s where s.channel_id = $1 and s.job_id = $2 and s.live`,
     [channel, job],
   );
   if (summary === undefined) return;
@@ -209,10 +203,8 @@ async function cutText(
   const rest = withoutTerms(text, terms);
   const left = rest.endsWith(TAKEN_OUT) ? rest : `${rest}\n${TAKEN_OUT}`.trim();
   await tx.query(
-    {
-      name: "summary_cut",
-      text: "update summaries set text = $2, tokens = $3, substitute = null where id = $1",
-    },
+    "summary_cut",
+    "update summaries set text = $2, tokens = $3, substitute = null where id = $1",
     [id, left, estimateTokens(left)],
   );
   return true;
@@ -238,30 +230,26 @@ async function extractOf(
 /** Sets what a live summary becomes when it leaves the view; a model writes it again. */
 async function substitute(tx: Queryable, summary: number, extract: Extract): Promise<void> {
   await tx.query(
-    {
-      name: "summary_substitute",
-      text: "update summaries set substitute = $2, needs_redo = true where id = $1",
-    },
+    "summary_substitute",
+    "update summaries set substitute = $2, needs_redo = true where id = $1",
     [summary, JSON.stringify(extract)],
   );
 }
 
 async function replaceText(tx: Queryable, { id }: AffectedSummary, { text, tokens }: Extract): Promise<void> {
   await tx.query(
-    {
-      name: "summary_replace",
-      // It has seen no more than it is made of now: a later deletion of what came before leaves it alone.
-      text: `update summaries s
-                set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live, substitute = null,
-                    saw_from = least(
-                      from_seq,
-                      (select min((e.data->>'edits')::bigint) from entries e
-                        where e.channel_id = s.channel_id and e.seq between s.from_seq and s.to_seq and e.kind = 'notice'),
-                      (select min(coalesce(p.saw_from, p.from_seq)) from summaries p
-                        where p.channel_id = s.channel_id and p.from_seq >= s.from_seq and p.to_seq <= s.to_seq
-                          and p.kind <> 'reset' and p.to_seq - p.from_seq < s.to_seq - s.from_seq and s.level > 1))
-              where id = $1`,
-    },
+    // It has seen no more than it is made of now: a later deletion of what came before leaves it alone.
+    "summary_replace",
+    `update summaries s
+        set text = $2, tokens = $3, kind = 'digest', model = null, needs_redo = live, substitute = null,
+            saw_from = least(
+              from_seq,
+              (select min((e.data->>'edits')::bigint) from entries e
+                where e.channel_id = s.channel_id and e.seq between s.from_seq and s.to_seq and e.kind = 'notice'),
+              (select min(coalesce(p.saw_from, p.from_seq)) from summaries p
+                where p.channel_id = s.channel_id and p.from_seq >= s.from_seq and p.to_seq <= s.to_seq
+                  and p.kind <> 'reset' and p.to_seq - p.from_seq < s.to_seq - s.from_seq and s.level > 1))
+      where id = $1`,
     [id, text, tokens],
   );
 }

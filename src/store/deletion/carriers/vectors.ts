@@ -12,11 +12,9 @@ export const VECTORS: Carrier = {
     const seqs = editedEntries(removal);
     if (seqs.length === 0) return;
     await tx.query(
-      {
-        name: "vectors_outdated",
-        text: `with outdated as (delete from entry_vectors where channel_id = $1 and seq = any($2))
-               update vector_progress set entries_to = $3 where channel_id = $1 and entries_to > $3`,
-      },
+      "vectors_outdated",
+      `with outdated as (delete from entry_vectors where channel_id = $1 and seq = any($2))
+       update vector_progress set entries_to = $3 where channel_id = $1 and entries_to > $3`,
       [removal.channel, seqs, Math.min(...seqs) - 1],
     );
   },

@@ -6,9 +6,9 @@ export const WISHES: Carrier = {
   name: "wishes",
   texts: [{ table: "wishes", text: "concat_ws(E'\\n', t.topic, t.wish, t.quote)" }],
   async take(tx, removal) {
-    await tx.query(
-      { name: "wishes_take", text: "delete from wishes where channel_id = $1 and seq = any($2)" },
-      [removal.channel, changedEntries(removal)],
-    );
+    await tx.query("wishes_take", "delete from wishes where channel_id = $1 and seq = any($2)", [
+      removal.channel,
+      changedEntries(removal),
+    ]);
   },
 };

@@ -215,7 +215,7 @@ test("files are read where they are wanted, and nowhere else", async () => {
   });
   const files = [
     { name: "plan.txt", body: "dig here", contentType: "text/plain" },
-    { name: "map.png", body: "png", contentType: "image/png" },
+    { name: "map.gif", body: "GIF89a", contentType: "image/gif" },
   ];
   discord.world.say(ann, unbound, "there", { files });
   await inbox.received(1);
@@ -225,12 +225,12 @@ test("files are read where they are wanted, and nowhere else", async () => {
   assert.equal(there.images, undefined);
   assert.equal(
     there.text,
-    "there\n[file plan.txt, text/plain, 8 bytes]\n[image map.png, image/png, 3 bytes]",
+    "there\n[file plan.txt, text/plain, 8 bytes]\n[image map.gif, image/gif, 6 bytes]",
   );
-  assert.match(here.text, /\[file plan\.txt, text\/plain, 8 bytes\]\n```\ndig here\n```\n\[image map\.png/);
+  assert.match(here.text, /\[file plan\.txt, text\/plain, 8 bytes\]\n```\ndig here\n```\n\[image map\.gif/);
   assert.deepEqual(
     here.images?.map(({ name, type }) => [name, type]),
-    [["map.png", "image/png"]],
+    [["map.gif", "image/gif"]],
   );
 });
 

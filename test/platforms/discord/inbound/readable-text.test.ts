@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { besideText, readableText } from "../../../../src/platforms/discord/inbound/readable-text.ts";
-import { messagePayload } from "../../../../src/platforms/discord/inbound/payload.ts";
+import { readableText } from "../../../../src/platforms/discord/inbound/readable-text.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 
 const NAMES = {
@@ -55,23 +54,4 @@ test("any text can be read, and what was read once reads the same again", () => 
       assert.ok(readableText(once, plain).length <= once.length + 20 * said.length);
     }),
   );
-});
-
-test("what stands beside a text is read: forwards, polls, stickers; of other bots the boxes", () => {
-  const message = messagePayload.parse({
-    id: "1",
-    channel_id: "2",
-    author: { id: "3", username: "ann" },
-    timestamp: "2026-05-01T12:00:00Z",
-    message_snapshots: [{ message: { content: "said elsewhere" } }],
-    poll: {
-      question: { text: "Tea?" },
-      answers: [{ poll_media: { text: "yes" } }, { poll_media: { text: "no" } }],
-    },
-    sticker_items: [{ name: "wave" }],
-    embeds: [{ title: "News", description: "Rain.", fields: [{ name: "mm", value: "12" }] }],
-  });
-  const mine = ["[forwarded message]\nsaid elsewhere", "[poll] Tea?\n- yes\n- no", "[sticker wave]"];
-  assert.deepEqual(besideText(message, false), mine);
-  assert.deepEqual(besideText(message, true), [...mine, "News\nRain.\nmm: 12"]);
 });

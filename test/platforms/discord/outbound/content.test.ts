@@ -51,6 +51,13 @@ for (const [what, text, expected, users] of [
   ["letters beyond ASCII count", "@Zoë, @Zoëx", "<@3>, @Zoëx", ["3"]],
   ["code mentions nobody", "`@ann` ```\n@ann @everyone\n```", null, []],
   ["everybody is nobody", "@everyone @here @HERE", "@\u200Beveryone @\u200Bhere @\u200BHERE", []],
+  ["names of emoji become emoji", "done :tada: :+1::skin-tone-4: :no_such:", "done 🎉 👍🏽 :no_such:", []],
+  [
+    "a time, an address, code and an emoji's own form have none",
+    "10:100:3 http://x/:tada:/ `:tada:` <:tada:5> <a:tada:6>",
+    null,
+    [],
+  ],
   ["NUL and half pairs are made whole", "a\0b\uD83D", "a\uFFFDb\uFFFD", []],
 ] as const) {
   test(what, () => {

@@ -242,11 +242,13 @@ test("it reacts with any emoji and the server's own; what cannot be put there is
   const own = discord.world.addEmoji(guild, "party_blob");
   const id = await said(scene, "well done");
   const channel = { platform: "discord", name: general };
-  for (const emoji of ["🎉", "❤️", "party_blob", ":party_blob:"]) await platform.react?.(channel, id, emoji);
+  for (const emoji of ["🎉", "❤️", "party_blob", ":party_blob:", ":thumbsup:"])
+    await platform.react?.(channel, id, emoji);
   assert.deepEqual(Object.keys(discord.messages(general)[0]?.reactions ?? {}), [
     "🎉",
     "❤️",
     `party_blob:${own}`,
+    "👍",
   ]);
   const kindOf = async (emoji: string): Promise<string> => {
     try {
@@ -257,7 +259,7 @@ test("it reacts with any emoji and the server's own; what cannot be put there is
       return error.kind;
     }
   };
-  for (const emoji of ["tada", ":tada:", "🎉🎉", "well done", "../@me", "<b>"])
+  for (const emoji of ["no_such", ":no_such:", "🎉🎉", "well done", "../@me", "<b>"])
     assert.equal(await kindOf(emoji), "rejected", emoji);
   discord.world.setAccess(general, "read");
   assert.equal(await kindOf("👍"), "gone");
@@ -304,4 +306,19 @@ test("a card is an embed that mentions nobody; one that Discord leaves out or re
     discord.messages(general).map((message) => [message.id, message.text]),
     [[id, CARD.summary]],
   );
+});
+
+test("the server's own emoji are drawn by their names, and stay words where they are unknown", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, general, guild } = scene;
+  const own = discord.world.addEmoji(guild, "party_blob");
+  const channel = { platform: "discord", name: general };
+  const shared = { channel, mayBeThere: false, final: true, inReplyTo: [], kind: "answer" } as const;
+  await platform.send({ ...shared, idempotencyKey: "k", text: "well :party_blob: :nothing: `:party_blob:`" });
+  await platform.send({ ...shared, idempotencyKey: "l", text: ":party_blob:" });
+  assert.deepEqual(
+    discord.messages(general).map(({ text }) => text),
+    [`well <:party_blob:${own}> :nothing: \`:party_blob:\``, `<:party_blob:${own}>`],
+  );
+  assert.equal(discord.journal.calls("GET", "/guilds/:guild/emojis").length, 1);
 });

@@ -1,4 +1,4 @@
-// proves: src/platforms/local/loopback/bot-routes.ts, src/platforms/local/loopback/chat.ts, src/platforms/local/loopback/protocol.ts
+// proves: src/platforms/local/loopback/chat.ts, src/platforms/local/loopback/protocol.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { OperatorError } from "../../../../src/core/errors.ts";

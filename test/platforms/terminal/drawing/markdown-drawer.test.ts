@@ -1,4 +1,4 @@
-// proves: src/platforms/terminal/drawing/inline-marks.ts, src/platforms/terminal/drawing/block-start.ts
+// proves: src/platforms/terminal/drawing/inline-marks.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, mock, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { OutboundMessage } from "../../../../src/core/message.ts";
 import type { CompactionNews } from "../../../../src/platforms/terminal/turn-news.ts";
@@ -98,6 +98,81 @@ describe("the interactive terminal", () => {
     await session.inbox.received(1);
     await session.edit(id, "One, two, three.", true);
     assert.equal(session.seen(), "weirdo> One,\nana> and then?\n… two, three.\n(weirdo is thinking) ana>");
+  });
+});
+
+describe("a command while an answer is being written in the interactive terminal", () => {
+  test("is shown with its answer, below the answer's end", async () => {
+    await using session = await open();
+    const id = await session.send("One, two", PIECE);
+    session.input.write("/context\r/status\r");
+    await session.writes(/\/context, \/status follows/);
+    await session.edit(id, "One, two, three");
+    await session.edit(id, "One, two, three.", true);
+    await session.writes(/did status/);
+    assert.equal(
+      session.seen(),
+      "weirdo> One, two, three.\nana> /context\ndid context\nana> /status\ndid status\nana>",
+    );
+  });
+
+  test("is shown once an answer is stopped that has no last piece", async () => {
+    await using session = await open();
+    await session.send("One, two", { ...PIECE, inReplyTo: ["id-1"] });
+    session.input.write("/context\r");
+    await session.writes(/follows/);
+    session.turns.settle("failed", ["id-1"]);
+    await session.writes(/did context/);
+    assert.equal(session.seen(), "weirdo> One,\nana> /context\ndid context\nana>");
+  });
+
+  test("is shown within an answer that has stalled", async () => {
+    await using session = await open();
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const id = await session.send("One, two", PIECE);
+      session.input.write("/why\r");
+      await session.writes(/follows/);
+      await setImmediate();
+      assert.doesNotMatch(session.seen(), /did why/);
+      mock.timers.tick(6000);
+      await session.writes(/did why/);
+      await session.edit(id, "One, two, three.", true);
+      assert.equal(session.seen(), "weirdo> One, two\nana> /why\ndid why\n… , three.\nana>");
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  test("leaves the remarks about it where they were: below the answer", async () => {
+    await using session = await open();
+    const id = await session.send("One, two", PIECE);
+    session.input.write("and then?\r");
+    await session.inbox.received(1);
+    session.turns.tell({ type: "compaction", news: compaction("committed") });
+    await setImmediate();
+    await session.edit(id, "One, two, three.", true);
+    assert.match(session.seen(), /^weirdo> One,\nana> and then\?\n… two, three\.\n\(120 older/);
+  });
+});
+
+describe("/help in the interactive terminal", () => {
+  test("has the common commands, and with `all` each of them and the keys", async () => {
+    const common = { name: "remember", help: "keep a statement", isCommon: true, argument: null } as const;
+    await using session = await open({
+      commands: [common, { name: "rare", help: "seldom", argument: null }],
+    });
+    session.output.columns = 80;
+    session.input.write("/help\r");
+    await session.writes(/and the keys\r\n/);
+    assert.deepEqual(session.written().match(/\/\w+ (?:all)? .*/g), [
+      "/remember  keep a statement",
+      "/quit      leave (so does Ctrl-D)",
+      "/help all  every command with what it takes, and the keys",
+    ]);
+    assert.deepEqual(session.inbox.commands, []);
+    session.input.write("/help all\r");
+    await session.writes(/did help\s+In this terminal[^]*Ctrl-C {2}end/);
   });
 });
 

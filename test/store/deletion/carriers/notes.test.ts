@@ -217,7 +217,7 @@ test("a deletion in a channel and a note in its thread wait for each other", asy
   const seen = await thread.takenBack();
   let noted: Promise<number | null> | undefined;
   await open.db.transaction(async (client) => {
-    await client.query({ name: "", text: "select delete_message($1, $2)" }, [yard.id, "secret"]);
+    await client.query("", "select delete_message($1, $2)", [yard.id, "secret"]);
     noted = thread.note("please", "zxqpine", seen);
     const until = performance.now() + 5000;
     // The line has to wait for the lock.

@@ -1,0 +1,144 @@
+import { chmod } from "node:fs/promises";
+import path from "node:path";
+import process from "node:process";
+import type { Config } from "../config/config.ts";
+import { loadReadableConfig } from "../config/load.ts";
+import { isPublicKeyName } from "../config/schema-walk.ts";
+import { readTextFile } from "../config/text-file.ts";
+import { parseToml } from "../config/toml-document.ts";
+import { errorMessage, OperatorError } from "../core/errors.ts";
+import { readServerVersion } from "../store/database/look-at-server.ts";
+import { mayHaveDaemon, openDatabase } from "../store/database/open.ts";
+import { NotMigratedError } from "../store/database/migrate.ts";
+import { counted } from "../text/text.ts";
+import { auditBackups } from "./audit/backups.ts";
+import { type AuditFinding, fails, formatAudit, type Severity, type Unseen } from "./audit/finding.ts";
+import { findBackups, readFacts, readTexts } from "./audit/look-at-files.ts";
+import { auditModes } from "./audit/modes.ts";
+import { auditSettings, type Locate } from "./audit/settings.ts";
+import { auditText } from "./audit/texts.ts";
+import { auditVersion } from "./audit/versions.ts";
+import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
+import { openLog } from "./shared/open.ts";
+
+export interface AuditOptions extends CommonOptions {
+  readonly json?: boolean;
+  /** Whether to close files and folders to other accounts. */
+  readonly fix?: boolean;
+  /** The least severity with which the command fails. */
+  readonly failOn: Severity;
+  /** The folder with the backups; default: that of the configuration. */
+  readonly backups?: string;
+}
+
+interface Audit {
+  readonly findings: readonly AuditFinding[];
+  readonly unseen: readonly Unseen[];
+}
+
+/**
+ * `weir audit`: reports what is unsafe in configuration, files, versions and backups. It needs no daemon, and starts none.
+ * @throws OperatorError if something is found that is as severe as `failOn`, after all reports
+ */
+export async function audit(io: Io, options: AuditOptions): Promise<void> {
+  const found = await auditAll(io, options);
+  const fixed = options.fix === true ? await fixModes(found.findings) : [];
+  const findings = found.findings.filter((one) => !fixed.includes(one));
+  if (options.json === true) {
+    const changed = fixed.map(({ fix }) => fix);
+    sayJson(io, { findings, unseen: found.unseen, fixed: changed }, 2);
+  } else {
+    for (const { fix } of fixed) say(io, `✓ ${fix}: done`);
+    say(io, formatAudit(findings, found.unseen));
+  }
+  if (!fails(findings, options.failOn)) return;
+  throw new OperatorError(`${counted(findings.length, "finding")}; --fail-on error lets warnings pass.`);
+}
+
+async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
+  const { config, error } = loadReadableConfig({ cwd: io.cwd, file: options.config });
+  const folder = config.file === null ? io.cwd : path.dirname(config.file);
+  const shown = (file: string): string => {
+    const short = path.relative(io.cwd, file);
+    return short.startsWith("..") ? file : short === "" ? "." : short;
+  };
+  const now = new Date();
+  const place = path.resolve(io.cwd, options.backups ?? folder);
+  const { backups, exports } = await findBackups(place);
+  const kept = [...backups.map(({ file }) => file), ...exports];
+  const texts = await readTexts(config, shown);
+  const facts = await readFacts(config, { folder, backups: kept }, shown);
+  const database = await lookAtDatabase(io, config, now);
+  return {
+    findings: [
+      ...auditModes(facts, process.getuid?.() ?? null),
+      ...texts.flatMap(({ file, text }) => auditText(file, text)),
+      ...auditSettings(config, locateIn(config, shown)),
+      ...auditVersion("Node", process.version, now),
+      ...database.findings,
+      ...auditBackups(
+        backups.map(({ file, at }) => ({ file: shown(file), at })),
+        shown(place),
+        now,
+      ),
+    ],
+    unseen: [
+      ...(error === null
+        ? []
+        : [
+            {
+              what: "configuration",
+              why: `its broken part; first ${error.first}; weir config check shows all`,
+            },
+          ]),
+      ...database.unseen,
+    ],
+  };
+}
+
+/** The line of each key, or of the nearest table around it. */
+function locateIn({ file }: Pick<Config, "file">, shown: (file: string) => string): Locate {
+  if (file === null) return () => "config.toml";
+  const name = shown(file);
+  const text = readTextFile(file, name);
+  const parsed = text === null || "problem" in text ? null : parseToml(text.value, name, isPublicKeyName);
+  if (parsed === null || "problem" in parsed) return () => name;
+  return (key) => {
+    const line = parsed.value.locate(key)?.line;
+    return line === undefined ? name : `${name}:${line}`;
+  };
+}
+
+/** An embedded database at rest is not started. */
+async function lookAtDatabase(io: Io, config: Config, now: Date): Promise<Audit> {
+  const what = "database";
+  if (!(await mayHaveDaemon(config.database)))
+    return { findings: [], unseen: [{ what, why: "it is at rest, and an audit does not start it" }] };
+  try {
+    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
+    // The embedded one comes with Weir.
+    if (config.database.url === null) return { findings: [], unseen: [] };
+    const version = await readServerVersion(opened.database);
+    return { findings: auditVersion("Postgres", version, now), unseen: [] };
+  } catch (error) {
+    const why = errorMessage(error);
+    if (!(error instanceof NotMigratedError)) return { findings: [], unseen: [{ what, why }] };
+    const fix = "weir migrate, with a backup before it; a start does it as well";
+    return { findings: [{ severity: "warn", what, where: null, detail: why, fix }], unseen: [] };
+  }
+}
+
+/** @returns the findings that are mended */
+async function fixModes(findings: readonly AuditFinding[]): Promise<AuditFinding[]> {
+  const fixed: AuditFinding[] = [];
+  for (const finding of findings) {
+    if (finding.chmod === undefined) continue;
+    try {
+      await chmod(finding.chmod.path, finding.chmod.mode);
+      fixed.push(finding);
+    } catch {
+      // It stays a finding.
+    }
+  }
+  return fixed;
+}

@@ -1,0 +1,107 @@
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { isColourUnwanted } from "../config/load.ts";
+import type { InboundMessage } from "../core/message.ts";
+import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
+import { createOfflineModel } from "../llm/offline/offline-model.ts";
+import { bindPlatform } from "../router/bindings.ts";
+import { DEMO_CHANNEL, DemoPlatform } from "./demo/demo-platform.ts";
+import { Keys } from "./demo/keys.ts";
+import { MENTION, Performance } from "./demo/performance.ts";
+import { SlowSummaries } from "./demo/slow-summaries.ts";
+import { Stage } from "./demo/stage.ts";
+import { makeThrowawayFolder, type ThrowawayFolder } from "./demo/throwaway-folder.ts";
+import { readRecording } from "./replay/recording.ts";
+import { findAgent } from "./start.ts";
+import { aborted, type Io, say } from "./shared/io.ts";
+import { openLog } from "./shared/open.ts";
+import { Spinner } from "./shared/progress.ts";
+
+export interface DemoOptions {
+  /** A multiple of the speed at which it is made to be watched; Infinity: without waits. */
+  readonly speed: number;
+  /** False: no colours. */
+  readonly color: boolean;
+}
+
+const RECORDING = path.join(import.meta.dirname, "demo", "recording.jsonl");
+/** Longest wait for the last summaries, ms. */
+const MAX_WAIT_MS = 60_000;
+
+const OPENING = `Five people plan a week in a mountain hut, from March to September, in 400
+messages. Weir reads along, and answers when it is asked. Its window is small
+here, so that it fills while you watch. This is the real engine on a throwaway
+database. The model is the built-in stand-in: it only quotes, and its summaries
+take as long as those of a model.
+`;
+const NEXT = `
+Nothing of this is left on this machine. To go on:
+  weir init    asks for your model and chat platform, and writes the configuration
+  weir chat    talks to an agent right away, if need be with the stand-in
+`;
+
+/**
+ * `weir demo`: a recorded conversation through the whole engine, with explanations. It neither reads nor changes the
+ * operator's configuration and data, and it leaves nothing behind, also after Ctrl-C.
+ */
+export async function demo(io: Io, options: DemoOptions): Promise<void> {
+  say(io, OPENING);
+  const end = await perform(io, options);
+  say(io, end === null ? "\nStopped. Nothing of this is left on this machine." : `\n${end}\n${NEXT}`);
+}
+
+/** @returns the figures; null: it was stopped */
+async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | null> {
+  const messages = readMessages();
+  using folder = makeThrowawayFolder(io.onExit);
+  const hasColour = io.stdout.isTTY && color && !isColourUnwanted();
+  const stage = new Stage({ stream: io.stdout, hasColour, speed, messages: messages.length });
+  using keys = new Keys(io.stdin, (isPaused) => (stage.isPaused = isPaused));
+  const slow = new SlowSummaries(createOfflineModel());
+  const performance = new Performance({ stage, slow, speed });
+  const platform = new DemoPlatform((message) => performance.sent(message));
+  await using daemon = await start(io, folder, { platform, slow, now: () => performance.now });
+  const ending = AbortSignal.any([io.shutdown, daemon.lost, keys.quit]);
+  stage.open();
+  try {
+    await performance.play(daemon, messages, { ending, running: async () => keys.running() });
+    slow.end();
+    if (!ending.aborted) await untilQuiet(daemon, ending);
+    daemon.lost.throwIfAborted();
+    return ending.aborted ? null : await performance.figures(daemon);
+  } finally {
+    stage.close();
+  }
+}
+
+function readMessages(): InboundMessage[] {
+  const { messages } = readRecording(RECORDING, { channel: DEMO_CHANNEL.name, replyEvery: 0 });
+  return messages.map((message) => ({ ...message, addressed: message.text.startsWith(MENTION) }));
+}
+
+async function start(
+  io: Io,
+  { config }: ThrowawayFolder,
+  parts: { readonly platform: DemoPlatform; readonly slow: SlowSummaries; readonly now: () => Date },
+): Promise<Daemon> {
+  using _ = new Spinner(io.stderr, "making a throwaway database");
+  const { platform, slow, now } = parts;
+  const daemon = await buildDaemon({
+    config,
+    log: openLog(io, config, "error"),
+    platforms: () => [platform],
+    bindings: [bindPlatform(platform.name, findAgent(config, undefined))],
+    standIn: slow.model,
+    now,
+  });
+  await daemon.open();
+  return daemon;
+}
+
+/** Waits for the summaries under way: the end shows what became of them. */
+async function untilQuiet(daemon: Daemon, ending: AbortSignal): Promise<void> {
+  const late = new AbortController();
+  const tooLong = delay(MAX_WAIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
+  await Promise.race([daemon.registry.compactionsIdle(), tooLong, aborted(ending)]);
+  late.abort();
+}
