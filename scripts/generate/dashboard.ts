@@ -293,8 +293,9 @@ const MODELS: Row = {
       unit: "percentunit",
       queries: [
         {
+          // A model of which no call has failed has 0, and not no value.
           expr: share(
-            perSecond("weir_model_calls_total", "model", FAILED_CALLS),
+            `(${perSecond("weir_model_calls_total", "model", FAILED_CALLS)} or 0 * ${perSecond("weir_model_calls_total", "model")})`,
             perSecond("weir_model_calls_total", "model"),
           ),
           legend: "{{model}}",

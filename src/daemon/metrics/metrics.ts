@@ -90,8 +90,9 @@ export class Metrics {
   watch(daemon: MeasuredDaemon): void {
     this.#daemon = daemon;
     daemon.events.on((event) => this.#note(event));
-    const { turns, deliveries, compactions } = this.#counted;
+    const { turns, deliveries, compactions, replySeconds } = this.#counted;
     for (const { name: platform } of daemon.vitals().platforms) {
+      replySeconds.zero({ platform });
       for (const outcome of FROM_THE_START.turns) turns.inc({ platform, outcome }, 0);
       for (const outcome of FROM_THE_START.deliveries) deliveries.inc({ platform, outcome }, 0);
     }
