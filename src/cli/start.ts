@@ -8,6 +8,7 @@ import { errorCode, errorMessage, OperatorError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import type { HttpService } from "../daemon/http/service.ts";
+import type { Monitor } from "../daemon/metrics/metrics.ts";
 import { besideCluster, openCluster } from "../daemon/cluster.ts";
 import { createLoopback } from "../platforms/local/loopback/adapter.ts";
 import type { Platform } from "../platforms/platform.ts";
@@ -16,8 +17,9 @@ import { chooseMode } from "../platforms/terminal/process-terminal.ts";
 import type { TerminalMode, TerminalPlatform } from "../platforms/terminal/terminal-platform.ts";
 import { modelServerOf } from "../llm/provider-name.ts";
 import type { Events } from "../telemetry/events.ts";
-import { openTraces } from "../telemetry/traces/open.ts";
-import type { Traces } from "../telemetry/traces/traces.ts";
+import { openOtlp } from "../telemetry/otlp/open.ts";
+import type { MetricFamily } from "../telemetry/otlp/metric-families.ts";
+import type { Otlp } from "../telemetry/otlp/otlp.ts";
 import { FolderTakenError } from "../store/database/data-lock.ts";
 import { takeFolder } from "../store/database/open.ts";
 import { Succession } from "../store/database/succession.ts";
@@ -75,7 +77,7 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
 }
 
 /** The server of a call's model, by the configuration at that moment. */
-function serversOf({ current, models }: Daemon): Parameters<Traces["watch"]>[1] {
+function serversOf({ current, models }: Daemon): Parameters<Otlp["watch"]>[1] {
   return (model) => modelServerOf(current.setup.config.llm, models.isOffline, model);
 }
 
@@ -124,17 +126,17 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   // At a terminal a person gets errors at once. A process manager would only try a few times in half a minute.
   const patience: { readonly waitUntil?: AbortSignal } = terminal === null ? { waitUntil: ending } : {};
   // Opened before the daemon and closed after it: it also reports the start and the end.
-  await using http = isDaemon ? await openHttp(io, config, { log, secrets, ...patience }) : null;
+  const monitor = await openMonitor(config, isDaemon);
+  await using http = isDaemon ? await openHttp(io, config, { monitor, log, secrets, ...patience }) : null;
   // Also what the daemon does while it ends is sent.
-  await using traces = await openTraces(
-    config.telemetry && { ...config.telemetry, version: readVersion(), log },
-  );
+  await using otlp = await openCollector(config, monitor, log);
   const found = { config, bindings: bindingsBy(config), source, secrets };
   const building = buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   await using daemon = await unlessEnded(building, patience.waitUntil);
   reload = () => void daemon.reload();
+  monitor?.watch(daemon);
   http?.watch(daemon);
-  traces?.watch(daemon.events, serversOf(daemon));
+  otlp?.watch(daemon.events, serversOf(daemon));
   terminals.watch(daemon);
   const owners = (): Config["platforms"] => daemon.current.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
@@ -205,6 +207,23 @@ async function takeLeave(
   await Promise.race([terminal.closed, aborted(shutdown)]);
 }
 
+/** Loads the metrics only if somebody reads them. @returns null: nobody does */
+async function openMonitor({ http, telemetry }: Config, isDaemon: boolean): Promise<Monitor | null> {
+  if (telemetry === null && (http === null || !isDaemon)) return null;
+  const { createMonitor } = await import("../daemon/metrics/metrics.ts");
+  return createMonitor(readVersion());
+}
+
+/** @returns null: no collector is configured */
+async function openCollector(
+  { telemetry }: Config,
+  monitor: Monitor | null,
+  log: Logger,
+): Promise<Otlp | null> {
+  const families = async (): Promise<readonly MetricFamily[]> => (await monitor?.metrics.families()) ?? [];
+  return openOtlp(telemetry && { ...telemetry, version: readVersion(), families, log });
+}
+
 /**
  * Loads the HTTP service only if it is configured.
  * @returns null: it is not configured
@@ -214,13 +233,19 @@ async function openHttp(
   config: Config,
   {
     waitUntil,
+    monitor,
     ...parts
-  }: { readonly log: Logger; readonly secrets: KnownSecrets; readonly waitUntil?: AbortSignal },
+  }: {
+    readonly monitor: Monitor | null;
+    readonly log: Logger;
+    readonly secrets: KnownSecrets;
+    readonly waitUntil?: AbortSignal;
+  },
 ): Promise<HttpService | null> {
   const { http } = config;
-  if (http === null) return null;
+  if (http === null || monitor === null) return null;
   const { startHttpService, startHttpServiceOnceFree } = await import("../daemon/http/service.ts");
-  const options = { config, http, version: readVersion(), ...parts };
+  const options = { config, http, version: readVersion(), monitor, ...parts };
   const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
     await untilFolderIsFree(config, parts.log, ending);
     return startHttpServiceOnceFree(options, ending);

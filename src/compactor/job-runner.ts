@@ -6,6 +6,7 @@ import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
+import { inTrace } from "../telemetry/trace-scope.ts";
 import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
@@ -73,6 +74,10 @@ export class JobRunner {
   }
 
   async run(first: Job, run: JobRun): Promise<JobEnd> {
+    return inTrace("work", async () => this.#run(first, run));
+  }
+
+  async #run(first: Job, run: JobRun): Promise<JobEnd> {
     if (first.state === "staged" && first.result.summary !== null) {
       return this.#commit(first, first.result, first.result.summary, run);
     }

@@ -5,6 +5,7 @@ import { steadyNow } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { McpServerConfig } from "../config/config.ts";
 import { errorMessage } from "../core/errors.ts";
+import { traceparent } from "../telemetry/trace-scope.ts";
 import { ToolFailure } from "../tools/tool.ts";
 import { type Listing, MOST_LISTED, readListing } from "./listing.ts";
 import { capped, framed, RawResult } from "./result.ts";
@@ -145,7 +146,10 @@ export class McpConnection implements AsyncDisposable {
     { client }: Wire,
     { tool, input, effectKey, signal }: ServerCall,
   ): Promise<z.output<typeof RawResult>> {
-    const params = { name: tool, arguments: input, _meta: { "weir/idempotencyKey": effectKey } };
+    const parent = traceparent();
+    // The protocol reserves this name for W3C Trace Context.
+    const trace = parent === undefined ? {} : { traceparent: parent };
+    const params = { name: tool, arguments: input, _meta: { "weir/idempotencyKey": effectKey, ...trace } };
     const result = await client.request({ method: "tools/call", params }, RawResult, {
       signal,
       timeout: NO_LIMIT,

@@ -1,5 +1,5 @@
 /**
- * Telemetry: events of the program, its log, and spans for collectors. Rooms emit events; this room writes them out,
+ * Telemetry: events of the program, its log, and spans and metrics for collectors. Rooms emit events; this room writes them out,
  * and touches log files and the collector only.
  */
 
@@ -46,6 +46,8 @@ export type WeirEvent =
       /** Of all its model calls, if their server reported them. */
       tokensIn?: number;
       tokensOut?: number;
+      /** Share of the usable window that its last request took; left out: it made none. */
+      windowUsed?: number;
     }
   | {
       type: "reply_delivered";

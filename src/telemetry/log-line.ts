@@ -14,7 +14,16 @@ const COLORS: ReadonlyMap<string, string> = new Map([
 ]);
 const EVENT_WIDTH = 8;
 /** Fields with their own places, or the same in every line. */
-const ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "channel", "pid", "hostname"]);
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  "level",
+  "time",
+  "msg",
+  "channel",
+  "pid",
+  "hostname",
+  "trace_id",
+  "span_id",
+]);
 /** Longest shown value, in UTF-16 units: a longer one is cut; the file has all of it. */
 const MAX_VALUE = 300;
 

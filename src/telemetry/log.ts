@@ -2,6 +2,7 @@ import process from "node:process";
 import { pino, type Logger } from "pino";
 import { BoundedOutput } from "./bounded-output.ts";
 import { formatLogLine, parseLogLine } from "./log-line.ts";
+import { spanFields } from "./trace-scope.ts";
 import { LogFile, type LogFileOptions } from "./log-file.ts";
 
 /** The targets of log lines, and their forms. */
@@ -37,7 +38,10 @@ export function createLog(level: string, targets: LogTargets): Logger {
   const write = (line: string): void => {
     for (const sink of sinks) sink(line);
   };
-  return pino({ level, base: null, redact, hooks, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  return pino(
+    { level, base: null, redact, hooks, timestamp: pino.stdTimeFunctions.isoTime, mixin: spanFields },
+    { write },
+  );
 }
 
 type Sink = (line: string) => void;

@@ -4,6 +4,7 @@ import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { errorMessage } from "../core/errors.ts";
 import { sliceWhole, storableText } from "../text/text.ts";
+import { inSpan } from "../telemetry/trace-scope.ts";
 import { withOwnIds } from "../llm/chat/call-ids.ts";
 import {
   type HandOff,
@@ -132,16 +133,18 @@ async function runOne(
 ): Promise<ToolOutcome | Failure> {
   const told = parts.held?.get(call.id);
   if (told !== undefined) return { kind: "result", text: told, references: [] };
-  const startedAt = steadyNow();
-  const outcome = await runCall(call, effectKey, parts);
-  const isKnown = parts.tools.some(({ spec }) => spec.name === call.name);
-  parts.onCall?.({
-    tool: isKnown ? call.name : "unknown",
-    callId: call.id,
-    outcome: outcome.kind === "failure" ? "failed" : "done",
-    ms: steadyNow() - startedAt,
+  return inSpan("tool", async () => {
+    const startedAt = steadyNow();
+    const outcome = await runCall(call, effectKey, parts);
+    const isKnown = parts.tools.some(({ spec }) => spec.name === call.name);
+    parts.onCall?.({
+      tool: isKnown ? call.name : "unknown",
+      callId: call.id,
+      outcome: outcome.kind === "failure" ? "failed" : "done",
+      ms: steadyNow() - startedAt,
+    });
+    return outcome;
   });
-  return outcome;
 }
 
 async function runCall(

@@ -1,4 +1,4 @@
-// proves: src/daemon/http/service.ts, src/daemon/http/readiness.ts, src/daemon/http/app.ts, src/daemon/http/openapi.ts, src/daemon/http/channels.ts
+// proves: src/daemon/http/service.ts, src/daemon/metrics/readiness.ts, src/daemon/http/app.ts, src/daemon/http/openapi.ts, src/daemon/http/channels.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";

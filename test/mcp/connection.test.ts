@@ -10,6 +10,7 @@ import { pino } from "pino";
 import type { McpServerConfig } from "../../src/config/config.ts";
 import { type ConnectionTiming, McpConnection } from "../../src/mcp/connection.ts";
 import { readResult } from "../../src/mcp/result.ts";
+import { collectSpans, inTrace } from "../../src/telemetry/trace-scope.ts";
 import { ToolFailure } from "../../src/tools/tool.ts";
 
 const SUPPORT = path.join(import.meta.dirname, "../support/mcp");
@@ -111,6 +112,12 @@ describe("a server that behaves", () => {
     const said = readResult(await connection.call(call("echo", { text: "hello" })), mask);
     assert.deepEqual(said, { text: "You said: hello", isError: false, images: [] });
     assert.deepEqual(JSON.parse((await journal())[0] ?? ""), { tool: "echo", text: "hello", key: "key-1" });
+    {
+      using _ = collectSpans();
+      await inTrace("turn", async () => connection.call(call("echo", { text: "traced" })));
+      const { traceparent } = JSON.parse((await journal())[1] ?? "");
+      assert.match(traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    }
     const { text } = readResult(await connection.call(call("environment")), mask);
     assert.match(text, /GOOD_KEY .*PATH.*; key •••$/);
     assert.doesNotMatch(text, /UNSEEN/);

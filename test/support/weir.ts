@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import type { Compaction } from "../../src/channel/compaction/compaction.ts";
 import type { Config, McpServerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -30,6 +30,8 @@ export interface TestWeirOptions {
   readonly agentsDir?: string;
   readonly platform?: TestPlatform;
   readonly logLevel?: string;
+  /** In place of one of that level. */
+  readonly log?: Logger;
   /** Called with each line of the log, from `warn` on. */
   readonly onLog?: (line: string) => void;
   /** Changes to the default binding. */
@@ -95,7 +97,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const { onLog } = options;
   const log =
     onLog === undefined
-      ? pino({ level: options.logLevel ?? "silent" })
+      ? (options.log ?? pino({ level: options.logLevel ?? "silent" }))
       : pino({ level: "warn" }, { write: onLog });
   const events: WeirEvent[] = [];
   const waiting = new Set<() => void>();

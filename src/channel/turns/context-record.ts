@@ -38,6 +38,13 @@ export class LastSent {
   }
 }
 
+/** Share of the usable window that a turn's last request took. @param sent null: it made none */
+export function windowUsedBy(sent: SentContext | null): { readonly windowUsed?: number } {
+  if (sent === null) return {};
+  const used = usageOf(sent.context, sent.history, sent.budget);
+  return { windowUsed: Number(used.toFixed(3)) };
+}
+
 /** Hashes the prefixes of a channel's requests, and compares each with the one before. */
 export class PrefixChain {
   #last: Pick<RecordedPrefix, "sha256" | "messages"> | null = null;

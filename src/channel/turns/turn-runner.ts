@@ -15,7 +15,8 @@ import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "..
 import type { TurnResult } from "../../turn/outcome.ts";
 import { runTurn } from "../../turn/turn.ts";
 import type { ActorParts } from "../channel-context.ts";
-import { LastSent } from "./context-record.ts";
+import { inTrace } from "../../telemetry/trace-scope.ts";
+import { LastSent, windowUsedBy } from "./context-record.ts";
 import { asGuest, GuestTurns, type RequestParts, type TurnParts } from "./guest-turns.ts";
 import { createTurnChannel } from "./turn-channel.ts";
 import type { Draft } from "../delivery/draft.ts";
@@ -236,7 +237,7 @@ export class TurnRunner {
    */
   async run(turn: RunningTurn, isStopped: boolean): Promise<boolean> {
     try {
-      return await this.#attempt(turn, isStopped);
+      return await inTrace("turn", async () => this.#attempt(turn, isStopped));
     } catch (error) {
       const isOurs = !isOfInfrastructure(error) && !(error instanceof StaleEpochError);
       if (isOurs) this.#failed = { turn: turn.id, times: turn.failures + 1 };
@@ -273,7 +274,7 @@ export class TurnRunner {
       const opened = { idempotencyKey, shown: draft?.messageId ?? null };
       // One transaction with the turn: if its outcome is unknown, the calls' rows are not written twice.
       const told = { ...result, calls: calls.take(), recalled: recall.found };
-      await this.#settle(turn, asked, told, opened);
+      await this.#settle(turn, asked, told, opened, windowUsedBy(sent.current));
       this.#guests.keep(turn, by.view);
       if (asked.releases.length > 0) await features.gates.settled(owner.channel, asked.releases);
       if (sent.current !== null) {
@@ -326,6 +327,7 @@ export class TurnRunner {
     asked: AnsweredMessages,
     result: TurnResult & Required<Pick<Settlement, "calls" | "recalled">>,
     opened: Opened,
+    used: ReturnType<typeof windowUsedBy>,
   ): Promise<void> {
     const { now, indexer, owner } = this.#parts;
     const { agent } = this.#guests.partsOf(turn.agent);
@@ -370,7 +372,8 @@ export class TurnRunner {
       });
     }
     const said = logged === undefined ? {} : { said: logged };
-    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spentOn(calls));
+    const spent = { ...spentOn(calls), ...used };
+    this.tell(turn.id, { ...end, reason: told, modelMs, inReplyTo, ...said }, acceptedAt, spent);
     this.forget(turn.toSeq);
   }
 
@@ -379,7 +382,7 @@ export class TurnRunner {
     turn: TurnId,
     end: TurnEnd & { readonly said?: string },
     acceptedAt: Date = new Date(steadyNow()),
-    spent: ReturnType<typeof spentOn> = {},
+    spent: ReturnType<typeof spentOn> & ReturnType<typeof windowUsedBy> = {},
   ): void {
     const { events, address, owner, features, masked = (text) => text } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;

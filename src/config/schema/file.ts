@@ -133,7 +133,7 @@ export const fileSchema = z.strictObject({
       ),
       service_name: startOption(text("a name", 100), "weir", "What the spans call this Weir: service.name."),
     },
-    "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups. Nothing that people have said is in it.",
+    "OpenTelemetry: a span for each turn, with its model calls, tools and look-ups, and metrics. Nothing that people have said is in it.",
   ),
   retention: table(
     "retention",

@@ -6,9 +6,9 @@ import { errorMessage } from "../../core/errors.ts";
 import { displayableJson } from "../../text/displayable.ts";
 import type { ChannelReports } from "./channels.ts";
 import { fromNoPage, onlyAsking, refuse } from "./guard.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { channelsQuery, compactionsQuery, openApi } from "./openapi.ts";
-import type { Readiness } from "./readiness.ts";
+import type { Readiness } from "../metrics/readiness.ts";
 import { judgeToken, SHOW_TOKEN } from "./token.ts";
 
 export interface AppParts {

@@ -11,8 +11,7 @@ import { isLoopback } from "../../text/host-and-port.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
-import { Metrics } from "./metrics.ts";
-import { Readiness } from "./readiness.ts";
+import type { Monitor } from "../metrics/metrics.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
 
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
@@ -20,7 +19,7 @@ export interface HttpService extends AsyncDisposable {
   readonly url: string;
   /** A newly created token and its file; null: it is not new. */
   readonly newToken: { readonly text: string; readonly file: string } | null;
-  /** Sets the daemon to report on. */
+  /** Sets the daemon whose channels it reports on. */
   watch(daemon: Daemon): void;
 }
 
@@ -28,6 +27,7 @@ export interface HttpServiceOptions {
   readonly config: Pick<Config, "database">;
   readonly http: HttpConfig;
   readonly version: string;
+  readonly monitor: Monitor;
   readonly log: Logger;
   /** Its token is added. */
   readonly secrets: KnownSecrets;
@@ -51,7 +51,7 @@ const MAX_CONNECTIONS = 1024;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const { config, http, version, log, secrets } = options;
+  const { config, http, version, monitor, log, secrets } = options;
   await using stack = new AsyncDisposableStack();
   const server = createLimitedServer();
   const listening = { host: http.host, port: await listen(server, http) };
@@ -60,13 +60,10 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   stack.defer(async () => close(server));
   // After listening: a new token is shown only once, and a failed start shows none.
   const token = await openToken(http.token, config.database.dataDir);
-  const readiness = new Readiness();
-  const metrics = new Metrics(readiness, version);
   const channels = new ChannelReports();
   secrets.add([token.text]);
   const app = createApp({
-    readiness,
-    metrics,
+    ...monitor,
     channels,
     version,
     token: token.text,
@@ -85,11 +82,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   return {
     url,
     newToken: token.newIn === null ? null : { text: token.text, file: token.newIn },
-    watch(daemon) {
-      readiness.watch(daemon);
-      metrics.watch(daemon);
-      channels.watch(daemon);
-    },
+    watch: (daemon) => channels.watch(daemon),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

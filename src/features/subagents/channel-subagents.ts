@@ -17,6 +17,7 @@ import { agentHere } from "../../channel/guests.ts";
 import { BoundedCalls } from "../../channel/call-bounds.ts";
 import { storeCalls, usedBy } from "../../channel/model-usage.ts";
 import { groupText, outcomeText, SAME_TASK, titleOf } from "./report-texts.ts";
+import { inTrace } from "../../telemetry/trace-scope.ts";
 
 export interface SubagentHost extends WorkSite {
   /** Searches find nothing before it: the last reset. */
@@ -247,7 +248,8 @@ export class ChannelSubagents {
     const spent = new Spending();
     const channel = this.#channelOf(row, spent);
     const why = this.#whyNot(row);
-    if (why === null) await runSubagent(agent, row, channel, { now }, AbortSignal.any([aborted, late]));
+    const ending = AbortSignal.any([aborted, late]);
+    if (why === null) await inTrace("work", async () => runSubagent(agent, row, channel, { now }, ending));
     else await channel.end("failed", why, null);
     if (late.aborted && !aborted.aborted)
       await channel.end(

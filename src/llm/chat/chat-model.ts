@@ -14,6 +14,7 @@ import {
 } from "./chat-request.ts";
 import { type AttemptProgress, classifyFailure, isPaidFailure } from "../http/model-failure.ts";
 import { whenSent } from "../http/node-fetch.ts";
+import { inSpan } from "../../telemetry/trace-scope.ts";
 import { RefusedFields } from "../catalog/refused-fields.ts";
 import {
   type Api,
@@ -168,6 +169,12 @@ interface Outgoing {
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
+  ...[outgoing, server, request, options]: Parameters<typeof attemptInSpan>
+): Promise<ModelAnswer> {
+  return inSpan("chat", async () => attemptInSpan(outgoing, server, request, options));
+}
+
+async function attemptInSpan(
   outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { traceparent } from "../../telemetry/trace-scope.ts";
 import { agentFor, ProxyError, throughProxy } from "../../network/use-proxies.ts";
 
 /** Options of a request with a listener for the end of its sending. */
@@ -65,12 +66,17 @@ export function abandon(response: Response): void {
   void response.body?.cancel().catch(() => undefined);
 }
 
+function traceHeader(): { readonly traceparent?: string } {
+  const header = traceparent();
+  return header === undefined ? {} : { traceparent: header };
+}
+
 async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     agent: agentFor(url),
     method: init.method ?? "GET",
-    headers: Object.fromEntries(init.headers instanceof Headers ? init.headers : new Headers(init.headers)),
+    headers: { ...Object.fromEntries(new Headers(init.headers)), ...traceHeader() },
   });
   request.once("finish", () => init.onSent?.());
   let response: IncomingMessage | undefined;

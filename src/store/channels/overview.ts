@@ -1,3 +1,4 @@
+import type { PoolUse } from "../database/database.ts";
 import { Rows } from "../database/rows.ts";
 import type { Seq } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
@@ -26,6 +27,14 @@ export interface DueChannels {
   readonly platform: string;
   readonly channels: number;
   /** Age of the oldest of these messages, ms. */
+  readonly longestMs: number;
+}
+
+/** Finished answers that a platform lacks. */
+export interface UndeliveredParts {
+  readonly platform: string;
+  readonly parts: number;
+  /** Age of the oldest of them, ms. */
   readonly longestMs: number;
 }
 
@@ -127,6 +136,23 @@ export class OverviewStore extends Rows {
                  where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
         where c.settled_to < c.last_seq group by c.platform`,
     );
+  }
+
+  /** By platform, the parts of finished answers on their way, and since when the oldest is finished; drafts are none. */
+  async undelivered(): Promise<UndeliveredParts[]> {
+    return this.db.lookUps().query<UndeliveredParts>(
+      "parts_undelivered",
+      `select c.platform, count(*) as parts,
+              (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
+         from deliveries d join channels c on c.id = d.channel_id
+              join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+        where d.state = 'pending' group by c.platform`,
+    );
+  }
+
+  /** How this process uses its pool of connections. */
+  connections(): PoolUse {
+    return this.db.use;
   }
 
   async waiting(): Promise<Waiting> {

@@ -84,6 +84,13 @@ interface ServerParameter {
   readonly parameterValue: string;
 }
 
+/** Connections of a pool, and the statements that wait for one. */
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
 /** The pool of connections, and transactions over it; look-ups have one beside it. All errors are translated once, here. */
 export class Database implements Queryable, AsyncDisposable {
   readonly #pool: pg.Pool;
@@ -120,6 +127,11 @@ export class Database implements Queryable, AsyncDisposable {
     this.#pool = openPool({ max: options.maxConnections ?? 10 });
     this.#pool.on("connect", (client) => void this.#madeIn.set(client, this.#generation));
     this.#lookUps = new LookUps(openPool, this.#origin);
+  }
+
+  get use(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
   /**

@@ -12,6 +12,7 @@ import {
   startHttpService,
   startHttpServiceOnceFree,
 } from "../../../src/daemon/http/service.ts";
+import { createMonitor } from "../../../src/daemon/metrics/metrics.ts";
 import { configFrom } from "../../config/folder.ts";
 
 interface Scene {
@@ -31,6 +32,7 @@ async function openScene(t: TestContext): Promise<Scene> {
       config: { database: { ...config.database, dataDir } },
       http: { host: "127.0.0.1", port, token: null, hosts: [] },
       version: "0",
+      monitor: createMonitor("0"),
       log,
       secrets: KnownSecrets.of(config),
     }),

@@ -51,3 +51,30 @@ test("channels are listed by pages, the one that was made last first, with what 
   const due = Object.fromEntries(all.map((one) => [one.channel.address.name, one.due]));
   assert.deepEqual(due, { asked: 2, listening: 0, answered: 0 });
 });
+
+test("the parts of finished answers that a platform lacks are counted, and a draft of a turn under way is none", async () => {
+  const { overview } = weir.store;
+  assert.deepEqual(await overview.undelivered(), []);
+  const channel = await weir.channel("undelivered");
+  const question = await weir.say(channel.id, "three parts?");
+  const [turn] = await weir.sql<{ id: number }>(
+    `insert into turns (channel_id, epoch, from_seq, to_seq, state) values ($1, $2, $3, $3, 'running') returning id`,
+    channel.id,
+    channel.epoch,
+    question,
+  );
+  const part = `insert into deliveries (channel_id, turn_id, part, epoch, entry_seq, idempotency_key, state, message_id, ended_at)
+                values ($1, $2, $3::int, $4, $5, 'part-' || $3::text, $6::text, $7, case when $6::text = 'pending' then null else now() end)`;
+  const rows = [
+    [0, question, "sent", "1"],
+    [1, question, "pending", null],
+    [2, question, "pending", null],
+    [3, null, "pending", null],
+  ] as const;
+  for (const [number, seq, state, id] of rows)
+    await weir.sql(part, channel.id, turn?.id, number, channel.epoch, seq, state, id);
+  const [found, ...others] = await overview.undelivered();
+  assert.deepEqual(others, []);
+  assert.deepEqual([found?.platform, found?.parts], ["test", 2]);
+  assert.ok(found !== undefined && found.longestMs > 0);
+});

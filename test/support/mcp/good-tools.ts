@@ -9,7 +9,8 @@ export interface GoodParts {
 }
 
 export function addTools(server: McpServer, { note, env }: GoodParts): void {
-  const key = (meta: unknown): unknown => z.looseObject({}).catch({}).parse(meta)["weir/idempotencyKey"];
+  const read = (meta: unknown): Record<string, unknown> => z.looseObject({}).catch({}).parse(meta);
+  const key = (meta: unknown): unknown => read(meta)["weir/idempotencyKey"];
   server.registerTool(
     "echo",
     {
@@ -18,7 +19,8 @@ export function addTools(server: McpServer, { note, env }: GoodParts): void {
       annotations: { readOnlyHint: true },
     },
     async ({ text }, context) => {
-      note({ tool: "echo", text, key: key(context.mcpReq._meta) });
+      const { traceparent } = read(context.mcpReq._meta);
+      note({ tool: "echo", text, key: key(context.mcpReq._meta), traceparent });
       return { content: [{ type: "text", text: `You said: ${text}` }] };
     },
   );

@@ -1,11 +1,13 @@
 import { errorCode, OperatorError } from "../../core/errors.ts";
-import type { Traces, TracesOptions } from "./traces.ts";
+import type { Otlp, OtlpOptions } from "./otlp.ts";
 
-/** The packages needed to send spans, as under peerDependencies in package.json. */
+/** The packages needed to send spans and metrics, as under peerDependencies in package.json. */
 export const PACKAGES: Readonly<Record<string, string>> = {
   "@opentelemetry/api": "1.10.x",
+  "@opentelemetry/exporter-metrics-otlp-http": "0.301.x",
   "@opentelemetry/exporter-trace-otlp-http": "0.301.x",
   "@opentelemetry/resources": "3.1.x",
+  "@opentelemetry/sdk-metrics": "3.1.x",
   "@opentelemetry/sdk-trace": "3.1.x",
 };
 
@@ -14,16 +16,16 @@ export const PACKAGES: Readonly<Record<string, string>> = {
  * @param options null: none, and nothing is loaded
  * @throws OperatorError if the SDK is not installed
  */
-export async function openTraces(options: TracesOptions | null): Promise<Traces | null> {
+export async function openOtlp(options: OtlpOptions | null): Promise<Otlp | null> {
   if (options === null) return null;
   try {
-    const { createTraces } = await import("./traces.ts");
-    return createTraces(options);
+    const { createOtlp } = await import("./otlp.ts");
+    return createOtlp(options);
   } catch (error) {
     if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     const names = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
     throw new OperatorError(
-      "telemetry.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT) names a collector, and what sends spans to it is not installed. " +
+      "telemetry.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT) names a collector, and what sends to it is not installed. " +
         `Install it beside Weir, or leave the endpoint out:\n\n  npm install --no-save ${names.join(" ")}`,
     );
   }

@@ -1,25 +1,28 @@
-import type { Attributes, Context, Span, SpanKind, SpanStatus, Tracer } from "@opentelemetry/api";
+import type { Attributes, Span, SpanKind, SpanOptions, SpanStatus } from "@opentelemetry/api";
 import type { WeirEvent } from "../events.ts";
+import { runningSpan, type SpanIds, spanOfRunningTrace } from "../trace-scope.ts";
 
 /** The parts of OpenTelemetry's interface for making spans. */
 export interface SpanMaker {
-  readonly tracer: Tracer;
+  /** @param place its identity, and the span that it is a part of; null: it begins a trace */
+  start(
+    name: string,
+    options: SpanOptions,
+    place: { readonly ids: SpanIds; readonly parent: Span | null },
+  ): Span;
   readonly kinds: Pick<typeof SpanKind, "INTERNAL" | "CLIENT">;
-  /** A context without a parent span. */
-  readonly root: Context;
-  readonly within: (span: Span) => Context;
   readonly failed: SpanStatus;
 }
 
 /** The server of the model calls: `gen_ai.provider.name`, `server.address`, `server.port`. */
-export interface SpanServer {
+interface Server {
   readonly provider: string;
   readonly address: string | null;
   readonly port: number | null;
 }
 
 /** The server of a model's calls; null: of no particular model. */
-export type SpanServerOf = (model: string | null) => SpanServer;
+export type ServerOf = (model: string | null) => Server;
 
 interface OpenTurn {
   readonly span: Span;
@@ -38,13 +41,13 @@ type Of<Type extends WeirEvent["type"]> = Extract<WeirEvent, { type: Type }>;
  */
 export class TurnSpans {
   readonly #maker: SpanMaker;
-  readonly #serverOf: SpanServerOf;
+  readonly #serverOf: ServerOf;
   readonly #now: () => number;
   /** By turn number. */
   readonly #open = new Map<number, OpenTurn>();
 
   /** @param now the time of a span, ms since 1970 */
-  constructor(maker: SpanMaker, serverOf: SpanServerOf, now: () => number = Date.now) {
+  constructor(maker: SpanMaker, serverOf: ServerOf, now: () => number = Date.now) {
     this.#maker = maker;
     this.#serverOf = serverOf;
     this.#now = now;
@@ -78,16 +81,18 @@ export class TurnSpans {
   #begin({ turn, channel, agent, model, attempt }: Of<"turn_started">): void {
     // Its messages have changed meanwhile.
     this.#end(turn, { outcome: "begun_again" });
-    const { tracer, kinds, root } = this.#maker;
+    const { kinds } = this.#maker;
     const attributes = {
-      ...this.#operation("invoke_agent", channel, model),
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.conversation.id": channel,
       "gen_ai.agent.name": agent,
       "gen_ai.request.model": model,
       "weir.turn.id": turn,
       "weir.turn.attempt": attempt,
     };
     const options = { kind: kinds.INTERNAL, attributes, startTime: this.#now() };
-    const span = tracer.startSpan(`invoke_agent ${agent}`, options, root);
+    const ids = runningSpan("turn") ?? spanOfRunningTrace();
+    const span = this.#maker.start(`invoke_agent ${agent}`, options, { ids, parent: null });
     this.#open.set(turn, { span, channel, lastFailure: null });
   }
 
@@ -107,7 +112,7 @@ export class TurnSpans {
     if (turn !== undefined) turn.lastFailure = failure;
     const attributes = {
       ...this.#operation("chat", channel, model),
-      ...this.#place(model),
+      ...serverPlace(this.#serverOf(model)),
       "gen_ai.request.model": model,
       "gen_ai.request.stream": true,
       "weir.purpose": purpose,
@@ -115,10 +120,10 @@ export class TurnSpans {
       ...(firstTokenMs !== null && { "gen_ai.response.time_to_first_chunk": firstTokenMs / 1000 }),
       ...(event.promptTokens !== null && { "gen_ai.usage.input_tokens": event.promptTokens }),
       ...(event.cachedTokens !== null && { "gen_ai.usage.cache_read.input_tokens": event.cachedTokens }),
-      ...(writtenTokens !== null && { "gen_ai.usage.cache_creation.input_tokens": writtenTokens }),
+      ...(writtenTokens !== null && { "gen_ai.usage.cache_write.input_tokens": writtenTokens }),
       ...(event.completionTokens !== null && { "gen_ai.usage.output_tokens": event.completionTokens }),
     };
-    this.#record(`chat ${model}`, turn, totalMs, attributes, { isCall: true, failure });
+    this.#record(`chat ${model}`, turn, totalMs, attributes, { kind: "chat", failure });
   }
 
   #called({ turn, channel, tool, callId, outcome, ms }: Of<"tool_called">): void {
@@ -129,7 +134,7 @@ export class TurnSpans {
       "gen_ai.tool.type": "function",
     };
     const failure = outcome === "failed" ? "tool_failed" : null;
-    this.#record(`execute_tool ${tool}`, this.#open.get(turn), ms, attributes, { failure });
+    this.#record(`execute_tool ${tool}`, this.#open.get(turn), ms, attributes, { kind: "tool", failure });
   }
 
   #operation(name: string, channel: string, model: string | null = null): Attributes {
@@ -140,27 +145,20 @@ export class TurnSpans {
     };
   }
 
-  #place(model: string): Attributes {
-    const { address, port } = this.#serverOf(model);
-    return {
-      ...(address !== null && { "server.address": address }),
-      ...(port !== null && { "server.port": port }),
-    };
-  }
-
   /** A span of something that has ended. @param inside undefined: a trace of its own */
   #record(
     name: string,
     inside: OpenTurn | undefined,
     ms: number,
     attributes: Attributes,
-    { isCall = false, failure = null }: { readonly isCall?: boolean; readonly failure?: string | null } = {},
+    { kind: of, failure = null }: { readonly kind?: "chat" | "tool"; readonly failure?: string | null } = {},
   ): void {
-    const { tracer, kinds, root, within } = this.#maker;
+    const { kinds } = this.#maker;
     const endTime = this.#now();
-    const kind = isCall ? kinds.CLIENT : kinds.INTERNAL;
-    const around = inside === undefined ? root : within(inside.span);
-    const span = tracer.startSpan(name, { kind, attributes, startTime: endTime - ms }, around);
+    const kind = of === "chat" ? kinds.CLIENT : kinds.INTERNAL;
+    const ids = (of === undefined ? undefined : runningSpan(of)) ?? spanOfRunningTrace();
+    const parent = inside?.span ?? null;
+    const span = this.#maker.start(name, { kind, attributes, startTime: endTime - ms }, { ids, parent });
     if (failure !== null) this.#fail(span, failure);
     span.end(endTime);
   }
@@ -178,6 +176,13 @@ export class TurnSpans {
     if (outcome === "failed") this.#fail(open.span, open.lastFailure ?? "_OTHER");
     open.span.end(this.#now());
   }
+}
+
+export function serverPlace({ address, port }: Server): Attributes {
+  return {
+    ...(address !== null && { "server.address": address }),
+    ...(port !== null && { "server.port": port }),
+  };
 }
 
 function tokensOf({ tokensIn, tokensOut }: Of<"turn_settled">): Attributes {
