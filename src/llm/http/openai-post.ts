@@ -12,11 +12,13 @@ const LOADED_AFTER_MS = 500;
  */
 export function openAiPosts(options: ClientOptions): (path: string) => Wire["post"] {
   let client: OpenAI | undefined;
-  const load = async (): Promise<typeof import("./openai-client.ts")> => import("./openai-client.ts");
-  setTimeout(() => void load().catch(() => undefined), LOADED_AFTER_MS).unref();
+  const loaded = async (): Promise<OpenAI> =>
+    (client ??= (await import("./openai-client.ts")).openAiClient(options));
+  // A failure comes up again with the first request.
+  setTimeout(() => void loaded().catch(() => undefined), LOADED_AFTER_MS).unref();
   return (path) => async (body, more) => {
-    client ??= (await load()).openAiClient(options);
-    return client
+    const ready = await loaded();
+    return ready
       .post(path, { body, headers: { "content-type": "application/json" }, stream: true, ...more })
       .asResponse();
   };
