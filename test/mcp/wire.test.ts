@@ -60,7 +60,7 @@ test("it is listed and called, with its headers, which no log shows", async (t) 
   assert.equal(connection.listing?.tools.length, 5);
   const said = readResult(await connection.call(call("echo", { text: "hello" })), mask);
   assert.equal(said.text, "You said: hello");
-  assert.deepEqual(server.calls, [{ tool: "echo", text: "hello", key: "key-1" }]);
+  assert.deepEqual(server.calls, [{ tool: "echo", text: "hello", key: "key-1", traceparent: undefined }]);
   assert.ok(server.headers.every(({ authorization }) => authorization === `Bearer ${SECRET}`));
   assert.ok(!log.join("\n").includes(SECRET));
 });

@@ -140,9 +140,9 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     events,
     async reload(text) {
       // Each was read in a separate folder.
-      const { database, file } = config;
+      const { database, file, home } = config;
       saved = await readAs(options, text).then(
-        (next) => ({ ...next, database, file }),
+        (next) => ({ ...next, database, file, home }),
         (error: unknown) => (error instanceof Error ? error : new Error("nothing was read")),
       );
       return daemon.reload();

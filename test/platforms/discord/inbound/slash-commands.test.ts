@@ -84,7 +84,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
       [
         "remind",
         "what",
-        'in 20m TEXT | 18:30 TEXT | 2026-12-01 09:00 TEXT | cron "0 9 * * 1-5" TEXT: when, and what',
+        "in 20m TEXT | tomorrow at 9 TEXT | every monday at 9 TEXT | 2026-12-01 09:00 TEXT: when, and what",
       ],
       ["reminders", "what", "cancel NUMBER: end this one; alone: the list"],
       ["usage", "since", "7d | 2026-11-01: since when; a day, if it is left out"],
