@@ -3,8 +3,8 @@ import { holdsSecret } from "../../memory/secrets.ts";
 
 /** Finds secrets in files that an operator writes. Pure. */
 
-/** What examples write in place of a password. */
-const EXAMPLE = /\b(?:user|name):(?:password|pass|secret)@|…|\.{3}/g;
+/** What stands in place of a password: in examples, and where the configuration names a variable. */
+const EXAMPLE = /\b(?:user|name):(?:password|pass|secret)@|"env:\w+"|…|\.{3}/g;
 /** Lines of one file that are reported. */
 const MOST = 20;
 
