@@ -13,7 +13,7 @@ import { NotMigratedError } from "../store/database/migrate.ts";
 import { counted } from "../text/text.ts";
 import { auditBackups } from "./audit/backups.ts";
 import { type AuditFinding, fails, formatAudit, type Severity, type Unseen } from "./audit/finding.ts";
-import { findBackups, readFacts, readTexts } from "./audit/look-at-files.ts";
+import { findBackups, listWritten, readFacts, readTexts } from "./audit/look-at-files.ts";
 import { auditModes } from "./audit/modes.ts";
 import { auditSettings, type Locate } from "./audit/settings.ts";
 import { auditText } from "./audit/texts.ts";
@@ -59,17 +59,17 @@ export async function audit(io: Io, options: AuditOptions): Promise<void> {
 
 async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
   const { config, error } = loadReadableConfig(placeOf(io, options));
-  const folder = config.home;
   const shown = (file: string): string => {
     const short = path.relative(io.cwd, file);
     return short.startsWith("..") ? file : short === "" ? "." : short;
   };
   const now = new Date();
-  const place = path.resolve(io.cwd, options.backups ?? folder);
+  const place = path.resolve(io.cwd, options.backups ?? config.home);
   const { backups, exports } = await findBackups(place);
   const kept = [...backups.map(({ file }) => file), ...exports];
-  const texts = await readTexts(config, shown);
-  const facts = await readFacts(config, { folder, backups: kept }, shown);
+  const written = await listWritten(config);
+  const texts = await readTexts(config, written, shown);
+  const facts = await readFacts(config, written, kept, shown);
   const database = await lookAtDatabase(io, config, now);
   return {
     findings: [

@@ -21,10 +21,26 @@ const GZIP = [0x1f, 0x8b] as const;
 
 type Shown = (file: string) => string;
 
+/** The files that operators write for agents, with the folders that have them. */
+export interface Written {
+  readonly roots: readonly string[];
+  /** Files and folders in the roots, at every depth. */
+  readonly below: readonly string[];
+}
+
+export async function listWritten({
+  agentsDir,
+  prompts,
+}: Pick<Config, "agentsDir" | "prompts">): Promise<Written> {
+  const roots = [agentsDir, ...(prompts.dir === null ? [] : [prompts.dir])];
+  return { roots, below: (await Promise.all(roots.map(async (root) => filesBelow(root)))).flat() };
+}
+
 /** The files and folders whose modes matter, as they are. Missing ones are left out. */
 export async function readFacts(
-  config: Pick<Config, "file" | "agentsDir" | "prompts" | "database">,
-  { folder, backups }: { readonly folder: string; readonly backups: readonly string[] },
+  config: Pick<Config, "file" | "home" | "database">,
+  { roots, below }: Written,
+  backups: readonly string[],
   shown: Shown,
 ): Promise<FileFacts[]> {
   const { dataDir } = config.database;
@@ -33,10 +49,8 @@ export async function readFacts(
   // Nobody reaches what is in a closed folder.
   const isOpen = data !== null && (data.mode & 0o077) !== 0;
   const own = isOpen ? await filesBelow(dataDir, 1) : [];
-  const written = [config.agentsDir, ...(config.prompts.dir === null ? [] : [config.prompts.dir])];
-  const below = (await Promise.all(written.map(async (root) => filesBelow(root)))).flat();
-  const unchanged = [folder, ...(config.file === null ? [] : [config.file]), ...written, ...below];
-  const closed = [path.join(folder, ".env"), dataDir, ...own, ...backups];
+  const unchanged = [config.home, ...(config.file === null ? [] : [config.file]), ...roots, ...below];
+  const closed = [path.join(config.home, ".env"), dataDir, ...own, ...backups];
   const sockets = socket === null ? [] : [path.dirname(socket)];
   const facts = await Promise.all([
     ...unchanged.map(async (file) => factsOf(file, "unchanged", shown)),
@@ -72,11 +86,10 @@ async function filesBelow(root: string, depth = Number.POSITIVE_INFINITY): Promi
 
 /** The texts that operators write, for models and for Weir: those that may hold secrets by mistake. */
 export async function readTexts(
-  config: Pick<Config, "file" | "agentsDir" | "prompts">,
+  config: Pick<Config, "file">,
+  { below }: Written,
   shown: Shown,
 ): Promise<{ readonly file: string; readonly text: string }[]> {
-  const roots = [config.agentsDir, ...(config.prompts.dir === null ? [] : [config.prompts.dir])];
-  const below = (await Promise.all(roots.map(async (root) => filesBelow(root)))).flat();
   const files = [...(config.file === null ? [] : [config.file]), ...below.filter((file) => TEXTS.test(file))];
   const texts = await Promise.all(
     files.map(async (file) => {
