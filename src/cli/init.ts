@@ -51,7 +51,7 @@ export interface InitOptions extends CommonOptions {
 interface Site extends Folder {
   /** Absolute path of the home to make. Default: it is there. */
   readonly newHome?: string | undefined;
-  /** What a person types for these words behind `weir`. Default: as without `--home`. */
+  /** The command line that runs `weir` with these words. Default: the one without `--home`. */
   readonly command?: (words: string) => string;
 }
 

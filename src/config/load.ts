@@ -51,7 +51,7 @@ export interface LoadOptions {
  * Reads `config.toml` and `.env`, checks everything, and fills in the defaults: agent over `[defaults]` over built-in.
  * Relative paths in the file are relative to the home.
  * @returns deeply frozen
- * @throws ConfigError with all problems at once, none of which shows a secret
+ * @throws ConfigError with all problems at once; no problem shows a secret
  */
 export function loadConfig(options: LoadOptions): Config {
   const { config, problems } = readAll(options, readSource(options));

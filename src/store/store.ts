@@ -48,7 +48,7 @@ import { VectorStore } from "./search/vectors.ts";
 /** All rows of Weir, by what they are about. */
 export type Store = ReturnType<typeof createStore>;
 
-/** What features keep in tables of their own, as far as the store reads or deletes it. */
+/** The parts of features' own tables that the store reads or deletes. */
 export interface FeatureRows {
   /** Rows that can hold words of people. */
   readonly carriers: readonly Carrier[];

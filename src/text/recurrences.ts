@@ -123,7 +123,7 @@ function weekdaysIn(names: string): number[] {
 
 const DAY_NAMES = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** A cron expression in words, as far as {@link findRecurrence} makes it; else as it stands. */
+/** A cron expression in words. One that {@link findRecurrence} never makes is quoted. */
 export function describeRecurrence(cron: string): string {
   const [minute = "", hour = "", day = "", month = "", weekdays = ""] = cron.trim().split(/\s+/);
   const every = /^\*\/(\d+)$/;

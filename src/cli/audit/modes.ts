@@ -11,7 +11,7 @@ export interface FileFacts {
   /** The lowest nine bits, and the sticky bit. */
   readonly mode: number;
   readonly uid: number;
-  /** It is reached by a symbolic link, or has a second hard link: it may be somebody else's. */
+  /** The path is a symbolic link, or the file has a second hard link: the file may belong elsewhere. */
   readonly isLinked: boolean;
   /** `private`: others may not even read it. `unchanged`: they may not write it. */
   readonly demand: "private" | "unchanged";

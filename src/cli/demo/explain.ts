@@ -3,7 +3,7 @@ import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 
 /**
- * What an event means, in one line for somebody who sees it for the first time. Pure.
+ * Explains an event in one line to a person who sees Weir for the first time. Pure.
  * @param situation.percent how full the window is now
  * @param situation.isHealed it ends an emergency: each message is in view again, or has a summary
  * @returns null: the event needs no words

@@ -19,7 +19,7 @@ const FIRST_WORDS = new Set(
   wie wat wanneer waar waarom welk welke hoe zeg toon zoek`.split(/\s+/),
 );
 
-/** Whether somebody asks for something, rather than tells it: by marks, and by the first word of a sentence. */
+/** True: a sentence asks. A question mark says so, or the sentence's first word. */
 export function isQuestion(text: string): boolean {
   return splitSentences(text.replaceAll(LINKS, " ")).some((sentence) => {
     const plain = sentence.trim().toLowerCase();

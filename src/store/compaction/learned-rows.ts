@@ -12,7 +12,7 @@ import type { Signer } from "../database/signing-key.ts";
 export interface LearnedRows {
   /** Reads what was learned in a channel, for a history. */
   read(client: Queryable, channel: ChannelId): Promise<Learned>;
-  /** Completes the drafts of a job, as its rows need them. @returns no list where none can be kept: the summary is committed all the same */
+  /** Completes the drafts of a job for their rows. @returns without the lists that cannot be stored; the summary is committed without them */
   complete(client: Queryable, channel: ChannelId, drafts: LearnedDrafts): Promise<LearnedDrafts>;
 }
 

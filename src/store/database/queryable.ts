@@ -13,8 +13,8 @@ export type CamelRow<Row> = {
 /** Something that runs one statement: the pool, or a client in a transaction. */
 export interface Queryable {
   /**
-   * @param name under which the server keeps the statement's plan; "": it keeps none
-   * @param limitMs no answer for so long is an error, ms. Default: two minutes
+   * @param name the server keeps the statement's plan by this name; "": no plan is kept
+   * @param limitMs the longest wait for the answer, then an error, ms. Default: two minutes
    */
   query<Row extends pg.QueryResultRow & CamelRow<Row>>(
     name: string,

@@ -22,8 +22,8 @@ export class DeletionEngine {
   readonly keys: TermKeys;
 
   /**
-   * @param carriers in the order in which words are removed, as `allCarriers` has it
-   * @param keys default: none, so that an expired text counts as having said anything
+   * @param carriers in the order of `allCarriers`
+   * @param keys default: none; without them an expired text may have said anything
    */
   constructor(carriers: readonly Carrier[], keys: TermKeys = NO_TERM_KEYS) {
     this.#carriers = carriers;

@@ -6,8 +6,8 @@ import { errorCode, errorMessage, isMissingFile, OperatorError } from "../../../
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Makes the symbolic links of the bundled Postgres's libraries that are missing: npm packs none, and the package's script that makes
- * them does not run where npm is told to run no scripts.
+ * Makes the missing symbolic links to the libraries of the bundled Postgres. npm packs no links; the package makes them by an install
+ * script, which npm can be told to skip.
  * @param home the folder of the package with the binaries
  * @throws OperatorError if this account may not
  */

@@ -12,7 +12,7 @@ import { VECTORS } from "./vectors.ts";
 /**
  * Everything that can hold words of people, in the order in which words are removed: messages and due work first, whose texts decide what
  * other rows repeat; calls before what is made of them; summaries last, as extracts of what remains.
- * @param features the rows of features, in any order: none needs what another one finds
+ * @param features the carriers of features, in any order: they do not depend on each other
  */
 export function allCarriers(features: readonly Carrier[]): readonly Carrier[] {
   return [ENTRIES, DUE_WORK, ...features, CALLS, IMAGES, MEMORIES, JOBS, SUMMARIES, CONTEXT_RECORDS, VECTORS];
