@@ -24,6 +24,7 @@ const TIME = createTimeFormat("UTC");
 const RENDERER = new Renderer(TIME, {
   editNote: () => "",
   absence: () => "",
+  undelivered: () => "",
   deleted: () => "",
   opening: () => "",
   closing: () => "",

@@ -7,13 +7,18 @@ import type { Bench, Figure, Row } from "./support/figure.ts";
 import { openChannel } from "./support/fill.ts";
 import { underWatch } from "./support/load.ts";
 import { startBenchModel } from "./support/model.ts";
+import { remembered } from "./remembered.ts";
 import { startDaemonProcess } from "./start.ts";
 
-/** The memory of a daemon, and of each further channel: by its heap, since freed memory seldom leaves the process. */
+/**
+ * Which statements the checks of memories let through; then the memory of a daemon, and of each further channel: by its heap, since freed memory seldom leaves the process.
+ */
 export const memory: Figure = {
   name: "memory",
-  about: "memory of an idle daemon, and of a channel with 50 messages of 1,000 characters",
+  about:
+    "what the checks of memories let through; memory of an idle daemon, and of a channel with 50 messages of 1,000 characters",
   async run(bench: Bench): Promise<Row[]> {
+    const checked = remembered(bench);
     const idle = await idleMegabytes();
     const channels = bench.isQuick ? 100 : 400;
     await using model = await startBenchModel();
@@ -53,6 +58,7 @@ export const memory: Figure = {
     if (left > 0) throw new Error(`${left} channels were not evicted`);
     const kilobytes = (bytes: number): number => bytes / channels / 1024;
     return [
+      ...checked,
       { what: "resident, idle", value: idle, unit: "MB", bar: { atMost: 120 } },
       { what: "heap a channel, loaded", value: kilobytes(loaded - before), unit: "KB", bar: { atMost: 70 } },
       { what: "heap a channel, after a turn", value: kilobytes(talked - before), unit: "KB" },

@@ -24,7 +24,7 @@ const JAPANESE = "multilingual-ja-realpersonachat";
 const AT = [5, 10, 20] as const;
 /** One question per this many messages of the Japanese recording. */
 const EVERY = 6;
-/** Room for a turn's recalled lines, in tokens of o200k. */
+/** Room for the recalled lines of a turn that asks nothing, in tokens of o200k. */
 const SHOWN_TOKENS = 650;
 
 /** A recorded conversation in the log: its channel, our seq of each recorded one, and the messages. */
@@ -97,6 +97,7 @@ export const recallQuality: Figure = {
       rows.push({ what: "tokens of that, p50", value: median(tokens), unit: "" });
     }
     bench.progress("shown");
+    rows.push(...(await foreign(recall, questions, [...loaded.values()], isWhole)));
     return [...rows, ...(await japanese(store, recall, folder, bench))];
   },
 };
@@ -258,7 +259,7 @@ async function score(questions: readonly Asked[], way: Way): Promise<Score> {
   return { found, ms };
 }
 
-/** The share of the evidence in the dynamic part of a turn with the question. */
+/** The share of the evidence in the dynamic part of a turn that asks nothing, which has the least room. */
 async function shown(
   store: Store,
   recall: Recall,
@@ -294,6 +295,28 @@ async function shown(
     share += wanted.filter(isShown).length / wanted.length;
   }
   return { share: share / questions.length, tokens };
+}
+
+/** Questions that are shown lines unasked: put to each other conversation, where nothing answers them, and to their own. */
+async function foreign(
+  recall: Recall,
+  questions: readonly Asked[],
+  conversations: readonly Loaded[],
+  isWhole: boolean,
+): Promise<Row[]> {
+  const count = { own: 0, other: 0 };
+  for (const { question, conversation } of questions)
+    for (const one of conversations) {
+      const asked = { ...worthShowing(question), channel: one.channel, text: question, limit: 1 };
+      const found = await recall.find({ ...asked, to: one.seqs.size });
+      if (found.length > 0) count[one === conversation ? "own" : "other"]++;
+    }
+  const value = count.other / (questions.length * (conversations.length - 1));
+  const bar = isWhole ? { bar: { atMost: 0.4 } } : {};
+  return [
+    { what: "questions that are shown lines of another conversation", value, unit: "", ...bar },
+    { what: "questions that are shown lines of their own", value: count.own / questions.length, unit: "" },
+  ];
 }
 
 /** The beginning of a rendered line after its time. */

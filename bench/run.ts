@@ -19,6 +19,7 @@ const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
   listening: async () => (await import("./listening.ts")).listening,
   "reply-latency": async () => (await import("./reply-latency.ts")).replyLatency,
   "silent-summariser": async () => (await import("./silent-summariser.ts")).silentSummariser,
+  storm: async () => (await import("./storm.ts")).storm,
   "noisy-neighbour": async () => (await import("./noisy-neighbour.ts")).noisyNeighbour,
   "long-log": async () => (await import("./long-log.ts")).longLog,
   "summariser-tokens": async () => (await import("./summariser-tokens.ts")).summariserTokens,
@@ -30,10 +31,12 @@ const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
   start: async () => (await import("./start.ts")).start,
   digest: async () => (await import("./digest.ts")).digest,
   tokens: async () => (await import("./tokens.ts")).tokens,
+  answerability: async () => (await import("./answerability.ts")).answerability,
   "recall-quality": async () => (await import("./recall-quality.ts")).recallQuality,
   replay: async () => (await import("./replay.ts")).replay,
   slack: async () => (await import("./slack.ts")).slack,
   discord: async () => (await import("./discord.ts")).discord,
+  "first-piece": async () => (await import("./first-piece.ts")).firstPiece,
   takeover: async () => (await import("./takeover.ts")).takeover,
   cluster: async () => (await import("./cluster.ts")).cluster,
 };
@@ -48,6 +51,7 @@ interface Measured {
 /** A message of a figure's process. */
 type Told = { readonly progress: string } | { readonly rows: readonly Row[] };
 
+const WITHOUT_VALUE: ReadonlySet<string> = new Set(["--quick", "--check"]);
 /** Options with a value that a figure's own process needs. */
 const WITH_VALUE: ReadonlySet<string | undefined> = new Set(["--data", "--split"]);
 
@@ -95,6 +99,7 @@ async function runHere([load]: readonly (() => Promise<Figure>)[]): Promise<void
     const figure = await load?.();
     const rows = await figure?.run({
       isQuick: values.quick,
+      isCheck: values.check,
       recordings: values.data ?? null,
       split: readSplit(values.split),
       progress: (text) => tell({ progress: text }),
@@ -166,7 +171,7 @@ async function runInProcess(figure: Figure): Promise<Measured> {
 
 /** Whether a figure's own process needs this argument. */
 function isOption(argument: string, index: number, all: readonly string[]): boolean {
-  return argument === "--quick" || WITH_VALUE.has(argument) || WITH_VALUE.has(all[index - 1]);
+  return WITHOUT_VALUE.has(argument) || WITH_VALUE.has(argument) || WITH_VALUE.has(all[index - 1]);
 }
 
 function describeMachine(): string {

@@ -39,6 +39,8 @@ async function openScene(): Promise<ChatScene> {
   const config = {
     botToken,
     intake: { mode: "socket", appToken },
+    agentView: "auto",
+    feedbackButtons: true,
     apiUrl: `${origin}/api`,
     ...OPEN_TO_ALL,
   } as const;

@@ -1,6 +1,7 @@
 import type { AgentConfig } from "./config/config.ts";
 import type { Summariser } from "./compactor/summariser.ts";
 import { digestEntries, digestTexts } from "./context/digest.ts";
+import type { EntryTexts } from "./context/render.ts";
 import type { AgentId } from "./core/ids.ts";
 import { MEMORY_SAVE } from "./features/features.ts";
 import { inSlices } from "./async/cooperative.ts";
@@ -30,6 +31,7 @@ export function agentTexts(config: AgentConfig, prompts: Prompts): AgentTexts {
     render: (template, values) => prompts.render(template, values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    undelivered: (values) => undeliveredText(values, prompts),
     resultImages: (values) => prompts.render("result-images", values).trim(),
     failure: (values) => prompts.render("failure", values).trim(),
     deleted: () => deleted,
@@ -78,11 +80,21 @@ export function summariserOf(
       merge: (values) => prompts.render("compactor-merge", values),
       shorten: (values) => prompts.render("compactor-shorten", values),
       memorySave: prompts.render("tool-memory-save", {}),
+      revise: (values) => prompts.render("compactor-revise", values),
+      memoryRevise: prompts.render("tool-memory-revise", {}),
       memoryResult: (values) => prompts.render("memory-result", values),
       editNote: (values) => prompts.render("edit-note", values),
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+      undelivered: (values) => undeliveredText(values, prompts),
     },
   };
+}
+
+function undeliveredText(
+  { kind, asked, missing, of }: Parameters<EntryTexts["undelivered"]>[0],
+  prompts: Prompts,
+): string {
+  return prompts.render("undelivered", { kind, askedAt: asked, missing, characters: of });
 }
 
 function soulOf({ folder }: Agent): string {

@@ -38,5 +38,7 @@ generation_reserve = 512
 enabled = ${summarises}
 [agents.memory]
 recall = "${recall}"
+[agents.questions]
+enabled = false
 `;
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Logger } from "pino";
 import { loadConfig } from "../../src/config/load.ts";
 import { agentId, formatAddress } from "../../src/core/ids.ts";
-import { buildDaemon } from "../../src/daemon/daemon.ts";
+import { buildDaemon, type Daemon } from "../../src/daemon/daemon.ts";
 import type { Platform } from "../../src/platforms/platform.ts";
 import { bindPlatform } from "../../src/router/bindings.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -43,6 +43,29 @@ export const OPEN_TO_ALL = {
   catchUpMaxAgeMs: 3_600_000,
 } as const;
 
+/**
+ * A whole daemon on one adapter, whose agent `main` is bound to all of it.
+ * @param options.models the agent's models, as lines of the configuration
+ */
+export async function openAdapterDaemon(
+  stack: AsyncDisposableStack,
+  options: { readonly modelUrl: string; readonly models: string },
+  createAdapter: (log: Logger) => Platform,
+): Promise<{ readonly adapter: Platform; readonly daemon: Daemon }> {
+  const folder = stack.use(await makeFolder());
+  const agent = `[[agents]]\nid = "main"\nname = "Weir"\n${options.models}\n`;
+  await writeFile(path.join(folder.path, "config.toml"), agent);
+  const config = loadConfig({ cwd: folder.path, env: { OPENAI_BASE_URL: options.modelUrl } });
+  const log = createLog("info", {
+    file: { path: path.join(folder.path, "weir.log"), maxBytes: 10_000_000, maxFiles: 5 },
+  });
+  const adapter = createAdapter(log);
+  const bindings = [bindPlatform(adapter.name, agentId("main"))];
+  const daemon = stack.use(await buildDaemon({ config, log, platforms: () => [adapter], bindings }));
+  await daemon.open();
+  return { adapter, daemon };
+}
+
 /** @param say says something in a channel, with a mention of the bot */
 export async function openChatScene(
   channels: readonly string[],
@@ -51,17 +74,8 @@ export async function openChatScene(
 ): Promise<ChatScene> {
   await using stack = new AsyncDisposableStack();
   const model = stack.use(await startBenchModel());
-  const folder = stack.use(await makeFolder());
-  const agent = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "reply-0-8"\ncompactor_model = "summary-0"\n`;
-  await writeFile(path.join(folder.path, "config.toml"), agent);
-  const config = loadConfig({ cwd: folder.path, env: { OPENAI_BASE_URL: model.url } });
-  const log = createLog("info", {
-    file: { path: path.join(folder.path, "weir.log"), maxBytes: 10_000_000, maxFiles: 5 },
-  });
-  const adapter = createAdapter(log);
-  const bindings = [bindPlatform(adapter.name, agentId("main"))];
-  const daemon = stack.use(await buildDaemon({ config, log, platforms: () => [adapter], bindings }));
-  await daemon.open();
+  const models = `model = "reply-0-8"\ncompactor_model = "summary-0"`;
+  const { adapter, daemon } = await openAdapterDaemon(stack, { modelUrl: model.url, models }, createAdapter);
   const logged = new Map<string, (at: number) => void>();
   const delivered = new Map<string, (at: number) => void>();
   const acknowledged = new Map<string, number>();

@@ -14,6 +14,8 @@ export interface Row {
 export interface Bench {
   /** A tenth of the work: to check that it runs, not for publication. */
   readonly isQuick: boolean;
+  /** Only rows that have bars need to be measured. */
+  readonly isCheck: boolean;
   /** A folder with recorded conversations; null: none was given. */
   readonly recordings: string | null;
   /** Only the conversations for choosing weights, or the others; null: all. */

@@ -64,7 +64,7 @@ export class BenchPlatform implements Platform {
   async ask(
     room: string,
     text: string,
-    said: Partial<Pick<InboundMessage, "author" | "at">> = {},
+    said: Partial<Pick<InboundMessage, "author" | "at" | "kind" | "place">> = {},
   ): Promise<Asked> {
     const message = { ...this.message(room, text, true), ...said };
     const { promise, resolve } = Promise.withResolvers<Outcome>();

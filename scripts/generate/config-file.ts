@@ -1,4 +1,4 @@
-import { isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
+import { homesOf, isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
 
 const WIDTH = 118;
 
@@ -14,14 +14,6 @@ export function configFile(): string {
   const homes = homesOf(all);
   const parts = all.filter((table) => !isRepeated(table)).map((table) => tableText(table, homes));
   return `${[comment(HEAD), ...parts].join("\n\n\n")}\n`;
-}
-
-/** Options that several tables share stand in full in the first of them. */
-function homesOf(all: readonly Table[]): ReadonlyMap<unknown, string> {
-  const homes = new Map<unknown, string>();
-  for (const { name, options } of all)
-    for (const { schema } of options) if (!homes.has(schema)) homes.set(schema, name);
-  return homes;
 }
 
 function tableText(table: Table, homes: ReadonlyMap<unknown, string>): string {

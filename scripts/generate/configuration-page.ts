@@ -1,48 +1,82 @@
-import { isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
+import { homesOf, isRepeated, type Option, type Table, tables, tomlValue } from "./options.ts";
 
 const HEAD = `# Configuration
 
 <!-- \`npm run generate\` writes this page from src/config/schema/. -->
 
-Weir reads \`config.toml\` in the folder in which it is started, or the file behind \`--config\`. It needs none: every option has a default.
+Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. It needs none: every option has a default.
 The shipped \`config.toml\` has every option with a comment, switched off at its default.
 
-- A wrong or unknown key is an error with file, line, what was expected, and the nearest known key; all errors come at once.
-  \`weir config check\` looks without starting.
-- \`_ms\` at the end of a key: milliseconds. Paths are relative to the folder of the file.
-- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file called \`.env\` beside \`config.toml\`.
-- What is saved takes effect in a running Weir within two seconds. What says "(from the next start on)" waits for a restart:
-  [Change it while it runs](run.md#change-it-while-it-runs).
+- \`weir config check\` looks without starting. It shows all errors at once: file, line, what was expected, and the nearest known key.
+- Each option stands here with its default, what it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` at the end
+  of a key: milliseconds. Paths are relative to the folder of the file.
+- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside \`config.toml\`.
+  Addresses have no user, password or query.
+- What is saved takes effect within two seconds; † waits for a restart: [Change it while it runs](run.md#change-it-while-it-runs).
 - An agent's value goes over \`[defaults]\`, which goes over the built-in default.
 `;
 
+/** What an error says of each value, and the page once, above. */
+const SHORTER: readonly (readonly [RegExp, string])[] = [
+  [/^the name of an environment variable that holds it, as "env:NAME"/, '"env:NAME"'],
+  [/: secrets never stand in this file$/, ""],
+  [/^a whole number of (?:milliseconds, )?/, ""],
+  [/^a share of the usable window: a number /, "a share "],
+  [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
+  [/^one of /, ""],
+  [/^a list of /, ""],
+  [/, or (?:"\w*"|0) (?:for|to) .*$/, ""],
+  [/, in quotes$/, ""],
+  [/(?<!from )\b(\d+) to (\d+)/, "$1–$2"],
+  // The default, or what the option does, shows it.
+  [/^"env:NAME"$/, ""],
+  [/^true or false$/, ""],
+];
+
 /** The text of `docs/configuration.md`. */
 export function configurationPage(): string {
-  const shown = tables().filter((table) => !isRepeated(table));
-  return [HEAD, ...shown.map(tableText)].join("\n");
+  const all = tables();
+  const homes = homesOf(all);
+  const shown = all.filter((table) => !isRepeated(table));
+  return [HEAD, ...shown.map((table) => tableText(table, all, homes))].join("\n");
 }
 
-function tableText({ name, isList, text, options }: Table, _index: number, all: readonly Table[]): string {
+function tableText(
+  { name, isList, text, options }: Table,
+  all: readonly Table[],
+  homes: ReadonlyMap<unknown, string>,
+): string {
   const inherited = name === "agents" ? namesIn(all, "defaults") : new Set<string>();
-  const rows = options
-    .filter((option) => !inherited.has(option.name))
-    .map((option, index, own) => row(option, own[index - 1]));
+  const own = options.filter((option) => !inherited.has(option.name));
+  const shared = own.filter(({ schema }) => homes.get(schema) !== name);
+  const lines = own.flatMap((option, at) => (shared.includes(option) ? [] : [line(option, own[at - 1])]));
   const title = isList ? `[[${name}]]` : `[${name}]`;
   const about = text.about === "" ? "" : `${text.about}\n\n`;
-  return `## \`${title}\`\n\n${about}| key | default | expected | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  const names = shared.map((option) => `\`${option.name}\``).join(", ");
+  const rest = names === "" ? "" : `\nAs in \`[${homes.get(shared[0]?.schema)}]\`: ${names}.\n`;
+  return `## \`${title}\`\n\n${about}${lines.join("\n")}\n${rest}`;
 }
 
 function namesIn(all: readonly Table[], table: string): ReadonlySet<string> {
   return new Set(all.find(({ name }) => name === table)?.options.map(({ name }) => name));
 }
 
-function row({ name, text, expected, fallback }: Option, before: Option | undefined): string {
+function line({ name, text, expected, fallback }: Option, before: Option | undefined): string {
   const value = fallback ?? text.shown;
-  const said = text.about === "" && before !== undefined ? `See \`${before.name}\`.` : text.about;
-  const meaning = text.isForStart === true ? `${said} (from the next start on)` : said;
-  return `| ${[`\`${name}\``, value === undefined ? "none" : `\`${tomlValue(value)}\``, expected, meaning].map(cell).join(" | ")} |`;
+  const assigned = value === undefined ? `\`${name}\`` : `\`${name} = ${tomlValue(value)}\``;
+  const said = text.about === "" && before !== undefined ? `see \`${before.name}\`.` : text.about;
+  const waits = text.isForStart === true ? " †" : "";
+  const wanted = saysEach(said, expected) ? "" : shortly(expected);
+  return `- ${assigned}${wanted === "" ? "" : ` (${wanted})`}${waits}: ${said}`;
 }
 
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|");
+/** The meaning explains each of the words that an option may have. */
+function saysEach(said: string, expected: string): boolean {
+  return (
+    expected.startsWith("one of ") && (expected.match(/"[^"]+"/g) ?? []).every((word) => said.includes(word))
+  );
+}
+
+function shortly(expected: string): string {
+  return SHORTER.reduce((text, [long, short]) => text.replace(long, short), expected);
 }

@@ -37,6 +37,14 @@ export function isRepeated({ name, isList }: Table): boolean {
   return name.startsWith("agents.") && !isList;
 }
 
+/** Options that several tables share stand in full in the first of them. */
+export function homesOf(all: readonly Table[]): ReadonlyMap<unknown, string> {
+  const homes = new Map<unknown, string>();
+  for (const { name, options } of all)
+    for (const { schema } of options) if (!homes.has(schema)) homes.set(schema, name);
+  return homes;
+}
+
 function tablesOf(name: string, schema: unknown, text: OptionText): Table[] {
   const inner = unwrapped(schema);
   const isList = inner instanceof z.ZodArray;

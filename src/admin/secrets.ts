@@ -15,6 +15,7 @@ export function secretsOf(
   const values = [
     llm.apiKey,
     llm.embeddings?.apiKey,
+    llm.transcription?.apiKey,
     ...llm.servers.flatMap(({ apiKey, headers }) => [apiKey, ...headerSecrets(headers)]),
     database.url,
     passwordIn(database.url),

@@ -1,5 +1,12 @@
-import { type Document, LineCounter, parseDocument } from "yaml";
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
 import { z } from "zod";
+import { once } from "../core/once.ts";
+
+const require = createRequire(import.meta.url);
+/** Its 72 files are read when there is front matter. */
+// oxlint-disable-next-line no-unsafe-type-assertion -- `require` knows no types
+const yamlReader = once(() => require("yaml") as typeof Yaml);
 
 /** A Markdown file, split into YAML front matter and text. */
 export interface FrontMatter {
@@ -21,6 +28,7 @@ export function readFrontMatter(text: string): FrontMatter {
   if (!/\n---[ \t]*\r?\n?$/.test(whole))
     return { values: {}, body: text, problem: "1: the front matter has no end: a line with --- alone" };
   const body = text.slice(whole.length);
+  const { LineCounter, parseDocument } = yamlReader();
   const lines = new LineCounter();
   const document = parseDocument(yaml, { lineCounter: lines });
   const [error] = document.errors;
@@ -37,7 +45,7 @@ export function readFrontMatter(text: string): FrontMatter {
 const matter = z.record(z.string(), z.unknown());
 
 /** Values with aliases are refused: a few lines may expand to a billion. */
-function valueOf(document: Document): unknown {
+function valueOf(document: Yaml.Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch {

@@ -1,3 +1,6 @@
+import { attachedBy, madeFiles } from "../core/attached-file.ts";
+import type { OutboundFile } from "../core/message.ts";
+import type { Store } from "../store/store.ts";
 import type { Landed } from "../core/compaction.ts";
 import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
@@ -10,7 +13,8 @@ import { LastRequest, UsageAnchor, CallMeter, storeCalls } from "./model-usage.t
 import { Outbox } from "./delivery/outbox.ts";
 import { TurnRunner } from "./turns/turn-runner.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
-import { formatAddress } from "../core/ids.ts";
+import { Reviser } from "../compactor/revision/reviser.ts";
+import { type ChannelId, formatAddress, type Seq, type TurnId } from "../core/ids.ts";
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
 import type { Circuit } from "../compactor/breaker.ts";
 
@@ -29,6 +33,7 @@ export function buildRooms(
   parts: ActorParts,
   snapshot: ChannelSnapshot,
   onLost: (error: StaleEpochError) => void,
+  onNoticed: (seq: Seq) => void,
 ): ActorRooms {
   const { owner, address, platform, streams, events, store } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
@@ -47,7 +52,10 @@ export function buildRooms(
     deliveries: store.deliveries,
     events,
     nameOf: (id) => parts.guests.nameOf(id),
+    owners: () => parts.ownersOf?.(platform.name) ?? [],
+    filesOf: async (turn) => filesOf(store, owner.channel, turn),
     onLost,
+    onNoticed,
   });
   const usage = new UsageAnchor(lastUsage);
   const { model } = agent.config;
@@ -83,6 +91,14 @@ function createChannelCompactor(parts: CompactionTargetParts, isLeftOver: boolea
       target: createCompactionTarget(parts),
       jobs: store.jobs,
       runner,
+      reviser: new Reviser({
+        revisions: store.revisions,
+        agent: compactorAgent,
+        breaker,
+        onAttempt: (model, estimatedTokens) => meter.begun({ job: null }, model, estimatedTokens),
+        onCall: (record, estimatedTokens) =>
+          storeCalls(parts, [meter.ended({ job: null }, record, estimatedTokens)]),
+      }),
       queue: compaction.queue,
       breaker,
       summarisers: compactorAgent.modelNames(),
@@ -112,4 +128,17 @@ function withinBudget(
     failed: (model) => breaker.failed(model),
     whyNot: () => (isSpent() ? "what may be spent today is spent" : null),
   };
+}
+
+/** The files that go out behind a turn's answer; null: something of them was deleted. */
+async function filesOf(
+  { log, attached }: Pick<Store, "log" | "attached">,
+  channel: ChannelId,
+  turn: TurnId,
+): Promise<readonly OutboundFile[] | null> {
+  const files = attachedBy(await log.readCalls(channel, turn));
+  if (files === null) return null;
+  const seqs = files.flatMap(({ source }) => (source === null ? [] : [source.seq]));
+  if (seqs.length === 0) return madeFiles(files, [], []);
+  return madeFiles(files, await log.readAt(channel, seqs), await attached.picturesOf(channel, seqs));
 }

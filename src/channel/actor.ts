@@ -63,7 +63,12 @@ export class ChannelActor {
 
   constructor(parts: ActorParts, snapshot: ChannelSnapshot) {
     this.#parts = parts;
-    const rooms = buildRooms(parts, snapshot, (error) => this.#lose(error));
+    const rooms = buildRooms(
+      parts,
+      snapshot,
+      (error) => this.#lose(error),
+      (seq) => this.#takeIn(null, false, async () => this.history.catchUp(seq)),
+    );
     this.agent = rooms.agent;
     this.history = rooms.history;
     this.#outbox = rooms.outbox;
@@ -340,10 +345,7 @@ export class ChannelActor {
     this.#isInDoubt = false; // first: a write that fails meanwhile is in doubt again
     this.#runner.expectNothing();
     const snapshot = await this.history.reload();
-    const { owner, address, store, indexer } = this.#parts;
-    if (snapshot.channel.epoch !== owner.epoch) {
-      throw new StaleEpochError(`epoch ${owner.epoch} of ${formatAddress(address)} is over`);
-    }
+    const { owner, store, indexer } = this.#parts;
     const inDoubt = this.#leftBehind;
     if (inDoubt !== null && inDoubt.id !== snapshot.running?.id) {
       // The turn was settled after all; it was the one that `/stop` meant.

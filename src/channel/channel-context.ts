@@ -52,6 +52,8 @@ export interface SharedParts {
   readonly restFromMs?: number;
   /** Takes the operator's secrets out of a text; default: there are none. */
   readonly masked?: (text: string) => string;
+  /** The ids of the people who run Weir on a platform; default: nobody is named. */
+  readonly ownersOf?: (platform: string) => readonly string[];
 }
 
 export interface ActorParts extends SharedParts {

@@ -1,7 +1,7 @@
 import { StaleEpochError } from "../store/database/errors.ts";
 import { Mutex } from "async-mutex";
 import type { CommitOutcome, Job, JobResult, Landed } from "../core/compaction.ts";
-import type { Entry, TurnEntryDraft } from "../core/entry.ts";
+import { type Entry, isEditNotice, type TurnEntryDraft } from "../core/entry.ts";
 import {
   appendEntries,
   cover,
@@ -18,6 +18,7 @@ import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Settled, Settlement } from "../store/turns/turns.ts";
+import { outdatedDrafts } from "./outdated-drafts.ts";
 
 /** Serialises the changes of a history, each with its write and its reads. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
@@ -109,7 +110,8 @@ export class GuardedHistory {
     const folds = this.#folds;
     await this.#mutex.runExclusive(async () => {
       const { channel } = this.#owner;
-      const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown };
+      const outdated = outdatedDrafts(this.#history.entries, drafts);
+      const after = { id: turn.id, after: turn.toSeq, agent: turn.agent, shown, outdated };
       const written = await this.#store.log.appendTurnEntries(this.#owner, after, drafts, at, beside);
       const [first, last] = [written[0], written.at(-1)];
       // The rows were folded during the wait, without deleted texts. The log may have kept less of these entries than was given, so
@@ -204,10 +206,16 @@ export class GuardedHistory {
     return this.#mutex.runExclusive(async () => this.#fold());
   }
 
-  /** The caller holds the mutex. */
+  /**
+   * The caller holds the mutex.
+   * @throws StaleEpochError if the channel has a new owner: this one's turn may be settled in those rows
+   */
   async #fold(): Promise<ChannelSnapshot> {
     const doubts = this.#doubts;
-    const snapshot = await this.#store.load(this.#owner.channel);
+    const { channel, epoch } = this.#owner;
+    const snapshot = await this.#store.load(channel);
+    if (snapshot.channel.epoch !== epoch)
+      throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
     this.#history = snapshot.history;
     this.#takenBack = snapshot.takenBack;
     this.#noted = 0;
@@ -301,23 +309,26 @@ export class GuardedHistory {
 
   /** The caller holds the mutex. */
   async #take(entries: readonly Entry[]): Promise<void> {
-    const fresh = entries.filter(({ seq }) => seq > this.#history.lastSeq);
-    const first = fresh[0];
+    const isFresh = ({ seq }: Entry): boolean => seq > this.#history.lastSeq;
+    const first = entries.find(isFresh);
     if (first === undefined) return;
     await this.#readTo(first.seq - 1);
-    await this.#append(fresh);
+    await this.#append(entries.filter(isFresh));
   }
 
   /** The caller holds the mutex. */
   async #readTo(toSeq: Seq): Promise<void> {
     const { lastSeq } = this.#history;
     if (toSeq <= lastSeq) return;
-    await this.#append(await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq));
+    const gap = await this.#store.log.read(this.#owner.channel, lastSeq + 1, toSeq);
+    // A new owner wrote them, or a commit of ours whose outcome is unknown: a turn here may be settled.
+    if (gap.some(isOfTurn)) await this.#fold();
+    else await this.#append(gap);
   }
 
   /** Renders quotations in tool results with their current texts, as the fold of the rows does. The caller holds the mutex. */
   async #append(entries: readonly Entry[]): Promise<void> {
-    this.#noted += entries.filter(notesEdit).length;
+    this.#noted += entries.filter(isEditNotice).length;
     const longer = appendEntries(this.#history, entries);
     const outdated = [
       ...staleReferences(longer.entries, this.#history.lastSeq + 1),
@@ -365,7 +376,7 @@ function staleReferences(entries: readonly Entry[], from: Seq): Seq[] {
   if (!entries.slice(entries.findLastIndex((entry) => !isNew(entry)) + 1).some(mayOutdate)) return [];
   const notes = new Map<Seq, Entry>();
   for (const entry of entries) {
-    if (entry.kind === "notice" && entry.edits !== null) notes.set(entry.edits.seq, entry);
+    if (isEditNotice(entry)) notes.set(entry.edits.seq, entry);
   }
   return entries.flatMap((entry) => {
     if (entry.kind !== "tool_result") return [];
@@ -379,9 +390,10 @@ function staleReferences(entries: readonly Entry[], from: Seq): Seq[] {
 
 function mayOutdate(entry: Entry): boolean {
   if (entry.kind === "tool_result") return entry.references.length > 0;
-  return notesEdit(entry);
+  return isEditNotice(entry);
 }
 
-function notesEdit(entry: Entry): boolean {
-  return entry.kind === "notice" && entry.edits !== null;
+/** Only the channel's owner writes such entries. */
+function isOfTurn(entry: Entry): boolean {
+  return entry.kind !== "user" && entry.after !== null;
 }

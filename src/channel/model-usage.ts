@@ -1,4 +1,5 @@
 import type { SpentCall } from "../budget/budgets.ts";
+import { lastingDynamicTokens } from "../context/usage.ts";
 import { type Anchor, isTelling, type ReportedUsage } from "../core/calibration.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import type { Context } from "../core/context.ts";
@@ -55,14 +56,14 @@ export class LastRequest {
   note(model: string, context: Context, turn: TurnTime): void {
     this.model = model;
     this.pace.note(turn.id, turn.at);
-    this.dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
+    this.dynamicTokens = lastingDynamicTokens(context);
   }
 }
 
-/** The purpose of a model call: a turn, a feature's work that a turn has begun, or a compaction's job. */
+/** The purpose of a model call: a turn, a feature's work that a turn has begun, or a compaction's job; null: the memories of several. */
 export type CallPurpose =
   | { readonly turn: TurnId; readonly feature?: FeatureCallPurpose }
-  | { readonly job: JobId };
+  | { readonly job: JobId | null };
 
 type MeterParts = Pick<ActorParts, "owner" | "address" | "events" | "agent" | "budgets">;
 

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { ChannelCompactor } from "../compactor/compactor.ts";
+import { isEditNotice } from "../core/entry.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { Seq } from "../core/ids.ts";
 import type { GuardedHistory } from "./guarded-history.ts";
@@ -67,7 +68,7 @@ export class TextChanges {
     const isNews = seq > history.current.lastSeq;
     await history.catchUp(seq);
     const entry = history.current.entries.findLast((one) => one.seq === seq);
-    if (entry?.kind === "notice" && entry.edits !== null) await history.noticeEdit(entry.edits.seq, seq);
+    if (entry !== undefined && isEditNotice(entry)) await history.noticeEdit(entry.edits.seq, seq);
     // A turn continues beside new entries, as beside messages that arrive here.
     if (!isNews && (await history.hasUnknownChange())) await this.heard(0, null);
   }

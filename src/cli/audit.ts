@@ -8,12 +8,13 @@ import { readTextFile } from "../config/text-file.ts";
 import { parseToml } from "../config/toml-document.ts";
 import { errorMessage, OperatorError } from "../core/errors.ts";
 import { readServerVersion } from "../store/database/look-at-server.ts";
-import { mayHaveDaemon, openDatabase } from "../store/database/open.ts";
-import { NotMigratedError } from "../store/database/migrate.ts";
+import { mayHaveDaemon, openDatabase, openUnchecked } from "../store/database/open.ts";
+import { NewerSchemaError, NotMigratedError } from "../store/database/migrate.ts";
+import type { Queryable } from "../store/database/queryable.ts";
 import { counted } from "../text/text.ts";
-import { auditBackups } from "./audit/backups.ts";
+import { auditBackups, auditUnfinished } from "./audit/backups.ts";
 import { type AuditFinding, fails, formatAudit, type Severity, type Unseen } from "./audit/finding.ts";
-import { findBackups, listWritten, readFacts, readTexts } from "./audit/look-at-files.ts";
+import { findCopies, listWritten, readFacts, readTexts } from "./audit/look-at-files.ts";
 import { auditModes } from "./audit/modes.ts";
 import { auditSettings, type Locate } from "./audit/settings.ts";
 import { auditText } from "./audit/texts.ts";
@@ -65,8 +66,8 @@ async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
   };
   const now = new Date();
   const place = path.resolve(io.cwd, options.backups ?? config.home);
-  const { backups, exports } = await findBackups(place);
-  const kept = [...backups.map(({ file }) => file), ...exports];
+  const { backups, exports, unfinished } = await findCopies(place);
+  const kept = [...backups.map(({ file }) => file), ...exports, ...unfinished];
   const written = await listWritten(config);
   const texts = await readTexts(config, written, shown);
   const facts = await readFacts(config, written, kept, shown);
@@ -83,6 +84,7 @@ async function auditAll(io: Io, options: AuditOptions): Promise<Audit> {
         shown(place),
         now,
       ),
+      ...auditUnfinished(unfinished.map(shown)),
     ],
     unseen: [
       ...(error === null
@@ -116,18 +118,39 @@ async function lookAtDatabase(io: Io, config: Config, now: Date): Promise<Audit>
   const what = "database";
   if (!(await mayHaveDaemon(config.database)))
     return { findings: [], unseen: [{ what, why: "it is at rest, and an audit does not start it" }] };
+  const log = openLog(io, config, "silent");
   try {
-    await using opened = await openDatabase(config.database, openLog(io, config, "silent"), "reader");
-    // The embedded one comes with Weir.
-    if (config.database.url === null) return { findings: [], unseen: [] };
-    const version = await readServerVersion(opened.database);
-    return { findings: auditVersion("Postgres", version, now), unseen: [] };
+    await using opened = await openDatabase(config.database, log, "reader");
+    return { findings: await lookAtServer(config, opened.database, now), unseen: [] };
   } catch (error) {
-    const why = errorMessage(error);
-    if (!(error instanceof NotMigratedError)) return { findings: [], unseen: [{ what, why }] };
-    const fix = `\`${weirCommand("migrate")}\`, with a backup before it; a start does it as well`;
-    return { findings: [{ severity: "warn", what, where: null, detail: why, fix }], unseen: [] };
+    const fix = schemaFix(error);
+    if (fix === null) return { findings: [], unseen: [{ what, why: errorMessage(error) }] };
+    const schema: AuditFinding = { severity: "warn", what, where: null, detail: errorMessage(error), fix };
+    // Its schema says nothing of its server.
+    await using database = openUnchecked(config.database, log);
+    return {
+      findings: [...(database === null ? [] : await lookAtServer(config, database, now)), schema],
+      unseen: [],
+    };
   }
+}
+
+/** @returns null: the error is about something else than the schema */
+function schemaFix(error: unknown): string | null {
+  if (error instanceof NewerSchemaError)
+    return "use the version that migrated it: this one reads nothing in it, and its daemon does not start";
+  if (error instanceof NotMigratedError)
+    return `\`${weirCommand("migrate")}\`, with a backup before it; a start does it as well`;
+  return null;
+}
+
+/** The embedded one comes with Weir. */
+async function lookAtServer(
+  { database: { url } }: Config,
+  database: Queryable,
+  now: Date,
+): Promise<AuditFinding[]> {
+  return url === null ? [] : auditVersion("Postgres", await readServerVersion(database), now);
 }
 
 /** @returns the findings that are mended */

@@ -91,6 +91,7 @@ function looks(
     ["proxy", async () => lookAtProxies(config)],
     ["models", async () => lookAtWork(io, config, options)],
     ["embeddings", async () => [await lookAtEmbeddings(io, config)]],
+    ["transcription", async () => [await lookAtTranscription(config)]],
     ["MCP servers", async () => lookAtServers(io, config)],
     ...PLATFORM_ROWS.map((row) => [row.title, async () => lookAtPlatform(row, config)] as const),
     ["names", async () => lookAtNames(io, config)],
@@ -208,6 +209,47 @@ async function lookAtEmbeddings(io: Io, config: Config): Promise<Finding> {
     const todo = "see [llm.embeddings]: model, base_url, EMBEDDINGS_API_KEY and dimensions";
     return { what, state: "wrong", detail: errorMessage(error), todo };
   }
+}
+
+/** Has a second of silence transcribed. */
+async function lookAtTranscription(config: Config): Promise<Finding> {
+  const what = "transcription";
+  const { transcription } = config.llm;
+  if (transcription === null)
+    return { what, state: "off", detail: "off: llm.transcription.model is not set" };
+  const startedAt = performance.now();
+  try {
+    const { createTranscription } = await import("../llm/transcription.ts");
+    const server = createTranscription(transcription);
+    const { model, origin } = server;
+    const sound = { name: "silence.wav", type: "audio/wav", bytes: silence() };
+    await server.transcribe(sound, AbortSignal.timeout(PATIENCE_MS));
+    const ms = Math.round(performance.now() - startedAt);
+    return { what, state: "ok", detail: `${model} at ${origin} answers (${ms} ms)` };
+  } catch (error) {
+    const todo = "see [llm.transcription]: model, base_url and TRANSCRIPTION_API_KEY";
+    return { what, state: "wrong", detail: errorMessage(error), todo };
+  }
+}
+
+/** A second of silence, as WAV of 8,000 samples. */
+function silence(): Uint8Array {
+  const samples = 8000;
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0, "ascii");
+  head.writeUInt32LE(36 + samples * 2, 4);
+  head.write("WAVEfmt ", 8, "ascii");
+  head.writeUInt32LE(16, 16);
+  // PCM, one channel.
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(samples, 24);
+  head.writeUInt32LE(samples * 2, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write("data", 36, "ascii");
+  head.writeUInt32LE(samples * 2, 40);
+  return Buffer.concat([head, Buffer.alloc(samples * 2)]);
 }
 
 async function vectorProgress(io: Io, config: Config, model: string): Promise<string> {

@@ -3,6 +3,7 @@ import { formatAddress } from "../core/ids.ts";
 import { assertWhole, type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, timeFormatOf, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
+import { unseenParts } from "../context/render.ts";
 import type { Entry } from "../core/entry.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -94,6 +95,13 @@ function body(entry: Entry, time: TimeFormat): string {
     const { kind, from, to } = entry.absence;
     const fate = kind === "late" ? "comes further below, as it is read" : "can't be read";
     return `what was said between ${time.minute(from)} and ${time.minute(to)} ${fate}`;
+  }
+  if (entry.kind === "notice" && entry.undelivered !== undefined) {
+    const { missing, of } = unseenParts(entry.undelivered);
+    if (entry.undelivered.gaps.length === 0)
+      return `people have not seen a file of answer ${entry.undelivered.answer}`;
+    const gaps = entry.undelivered.gaps.map(({ from, to }) => `${from + 1}–${to}`).join(", ");
+    return `people have not seen about ${missing} of the ${of} characters of answer ${entry.undelivered.answer}: ${gaps}`;
   }
   return entry.text;
 }

@@ -6,7 +6,7 @@
 import { Command } from "commander";
 import { readVersion } from "../admin/version.ts";
 import { addChannel, addOverviews, addRemembered, addTalk, addUpkeep } from "./commands.ts";
-import { IS_CLONE } from "../files/installation.ts";
+import { IS_CLONE, weirCommand } from "../files/installation.ts";
 import type { Io } from "./shared/io.ts";
 import { withHome } from "./shared/options.ts";
 
@@ -47,13 +47,13 @@ export function createProgram(io: Io): Command {
     "after",
     IS_CLONE ? `${EXAMPLES}\n\nIn this clone, weir is: npm run -s weir --` : EXAMPLES,
   );
-  pointToHelp(program, program.name());
+  pointToHelp(program, []);
   return program;
 }
 
 /** An error of a command names the help of that command. */
-function pointToHelp(command: Command, typed: string): void {
+function pointToHelp(command: Command, names: readonly string[]): void {
   const shows = command.commands.length === 0 ? "shows what it takes" : "lists the commands";
-  command.showHelpAfterError(`(${typed} --help ${shows})`);
-  for (const child of command.commands) pointToHelp(child, `${typed} ${child.name()}`);
+  command.showHelpAfterError(`(${weirCommand([...names, "--help"].join(" "))} ${shows})`);
+  for (const child of command.commands) pointToHelp(child, [...names, child.name()]);
 }

@@ -25,6 +25,8 @@ interface Working {
   readonly kind: "working";
   /** The running job; null: it is being chosen, or its end is being recorded. */
   job: Job | null;
+  /** A summariser is asked which memories have changed. */
+  isRevising: boolean;
   /** Aborts the attempt. */
   readonly abandon: AbortController;
 }
@@ -55,6 +57,8 @@ export class ChannelCompactor {
   #lastJobMs = 0;
   /** The tier of the last leaf, if its calls sufficed only for the beginning of its range. */
   #cutShort: Tier | null = null;
+  /** Memories were committed of which no summariser was asked yet whether they change older ones. */
+  #hasUnjudged = false;
   readonly #asked = new AskedWork();
   readonly #looks: LookTimer;
 
@@ -86,7 +90,7 @@ export class ChannelCompactor {
   consider(): void {
     if (this.#isEnding || this.#looks.isWaiting) return;
     const { target } = this.#parts;
-    const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null;
+    const isAsked = this.#isLeftOver || this.#asked.isAny || this.#cutShort !== null || this.#hasUnjudged;
     if (isAsked || target.mayBeFull(target.history.current)) this.#looks.start();
   }
 
@@ -109,13 +113,26 @@ export class ChannelCompactor {
     return answer;
   }
 
-  /** Aborts the attempt if a reset or a deletion has ended its job in the log. Never rejects. */
+  /**
+   * Aborts the attempt if a reset or a deletion has ended its job in the log, and a request that shows memories: they may rest on what was
+   * deleted. Never rejects.
+   */
   async recheck(): Promise<void> {
+    if (this.#putOffRevision()) return;
     const state = this.#state;
     if (state.kind !== "working" || state.job === null) return;
     // If the log cannot be asked, the attempt goes on: the commit refuses what has ended.
     const isLive = await this.#parts.jobs.isLive(state.job).catch(() => true);
     if (!isLive) state.abandon.abort();
+  }
+
+  /** Aborts a request about changed memories; it is made again when nothing else is due. @returns false: there is none */
+  #putOffRevision(): boolean {
+    const state = this.#state;
+    if (state.kind !== "working" || !state.isRevising) return false;
+    this.#hasUnjudged = true;
+    state.abandon.abort();
+    return true;
   }
 
   /** Resolves when no job is due, running or waiting for a slot. */
@@ -136,6 +153,10 @@ export class ChannelCompactor {
     await this.#worked;
   }
 
+  get #isRevising(): boolean {
+    return this.#state.kind === "working" && this.#state.isRevising;
+  }
+
   get #isEnding(): boolean {
     return this.#isFinishing || this.#closing.signal.aborted;
   }
@@ -154,12 +175,15 @@ export class ChannelCompactor {
       // Summaries written ahead land first. Neither this nor an emergency omission waits for a job.
       await this.#landInNeed();
       await this.#parts.target.relieve();
+      // A summary makes room, and a revision can wait.
+      if (this.#isRevising && (await this.#decide()).kind === "job") this.#putOffRevision();
       if (this.#state.kind !== "idle" || this.#databaseBackoff.isWaiting) return;
       if (this.#isLeftOver) return this.#enqueue(PRIORITY.leftOver);
       const decision = await this.#decide();
       if (decision.kind === "land") await this.#commitAhead();
       else if (decision.kind === "job") this.#enqueue(priorityOf(decision.plan, decision.liveSummaries));
       else if (this.#isCircuitOpen && !this.#modelBackoff.isWaiting) this.#backOff();
+      else if (this.#hasUnjudged && !this.#isCircuitOpen) this.#enqueue(PRIORITY.revision);
     } catch (error) {
       this.#failed(error);
     }
@@ -183,8 +207,10 @@ export class ChannelCompactor {
   /** Reports summaries written ahead that have landed, here or on the reply path. */
   landed(landed: readonly Landed[], ms: number): void {
     const { target } = this.#parts;
-    for (const { job, summary, memories } of landed)
+    for (const { job, summary, memories } of landed) {
       this.#tell(job, { phase: "committed", ms, summary, memories });
+      this.#hasUnjudged ||= memories > 0;
+    }
     const leafs = landed.filter(({ job }) => job.kind === "leaf");
     const last = leafs.at(-1);
     if (last === undefined) return;
@@ -266,7 +292,12 @@ export class ChannelCompactor {
       run: async () => {
         this.#state = IDLE;
         if (this.#isEnding) return;
-        const working: Working = { kind: "working", job: null, abandon: new AbortController() };
+        const working: Working = {
+          kind: "working",
+          job: null,
+          isRevising: false,
+          abandon: new AbortController(),
+        };
         this.#state = working;
         this.#worked = this.#work(working);
         await this.#worked;
@@ -290,7 +321,7 @@ export class ChannelCompactor {
       }
       if (job === null) {
         const decision = await this.#decide();
-        if (decision.kind !== "job") return;
+        if (decision.kind !== "job") return await this.#revise(working);
         this.#isLeftOver = true;
         job = await jobs.begin(target.owner, decision.plan);
         this.#isLeftOver = false;
@@ -301,6 +332,16 @@ export class ChannelCompactor {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** Asks once for what was committed last: a model that fails is asked with the next memories. */
+  async #revise(working: Working): Promise<void> {
+    if (!this.#hasUnjudged) return;
+    this.#hasUnjudged = false;
+    working.isRevising = true;
+    const { reviser, target } = this.#parts;
+    const signal = AbortSignal.any([this.#closing.signal, working.abandon.signal]);
+    await reviser.revise(target.owner.channel, signal).finally(() => (working.isRevising = false));
   }
 
   async #run(job: Job, working: Working): Promise<void> {
@@ -360,6 +401,7 @@ export class ChannelCompactor {
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
+    this.#hasUnjudged ||= end.memories > 0;
     // A digest means that the model failed, so work that can wait backs off. A final digest is never written again.
     if (end.summary.kind !== "digest") {
       this.#modelBackoff.succeeded();

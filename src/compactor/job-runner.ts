@@ -159,7 +159,7 @@ export class JobRunner {
       windowTokens,
       windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
       evidenceOf: (asked) => agent.evidenceOf(asked),
-      capTokens: run.summaryCap,
+      capTokens: Math.min(run.summaryCap, Math.floor(windowTokens * CAP_SHARE)),
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
@@ -309,6 +309,8 @@ export class JobRunner {
   }
 }
 
+/** Largest share of the summariser's window for the summary that it writes: the window must hold the sources, too. */
+const CAP_SHARE = 0.2;
 /** Most edits that a redo of a merged summary shows. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */

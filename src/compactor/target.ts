@@ -6,6 +6,7 @@ import type { JobStore, SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Circuit } from "./breaker.ts";
 import type { JobRunner } from "./job-runner.ts";
+import type { Reviser } from "./revision/reviser.ts";
 import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
 import type { Backoff } from "../async/backoff.ts";
@@ -45,6 +46,7 @@ export interface CompactorParts {
   readonly target: CompactionTarget;
   readonly jobs: JobStore;
   readonly runner: JobRunner;
+  readonly reviser: Pick<Reviser, "revise">;
   readonly queue: CompactionQueue;
   readonly breaker: Circuit;
   readonly summarisers: readonly string[];

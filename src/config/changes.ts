@@ -17,7 +17,7 @@ export interface Changes {
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
-  // An embedding model's name at its server, and its needs besides a key.
+  // The name of a model with a server of its own, and its needs besides a key.
   sentAs: [".model"],
   serverHeaders: [".base_url"],
   // A platform's secrets, listed again here; each is an option of its own.

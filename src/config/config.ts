@@ -64,7 +64,10 @@ export interface TelemetryConfig {
   readonly serviceName: string;
 }
 
-export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | "embeddings" | "servers"> {
+export interface LlmConfig extends Omit<
+  Complete["llm"],
+  "baseUrl" | "apiKey" | "embeddings" | "transcription" | "servers"
+> {
   /** Null: no server is named. */
   readonly baseUrl: string | null;
   /** Null: none set. Never print it. */
@@ -75,6 +78,8 @@ export interface LlmConfig extends Omit<Complete["llm"], "baseUrl" | "apiKey" | 
   readonly models: readonly ModelConfig[];
   /** Null: no embedding model is named. */
   readonly embeddings: EmbeddingsConfig | null;
+  /** Null: no model is named that transcribes. */
+  readonly transcription: TranscriptionConfig | null;
 }
 
 /** One `[llm.servers.NAME]`. */
@@ -100,8 +105,11 @@ export function serverOf<Server extends Pick<ServerConfig, "name">>(
   return end === -1 ? undefined : servers.find(({ name }) => name === model.slice(0, end));
 }
 
-export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "model" | "dimensions"> {
-  /** Its name at its server; `model` is its name in the file. */
+/** A model with a server of its own. */
+interface RoleConfig {
+  /** Its name in the file. */
+  readonly model: string;
+  /** Its name at its server. */
   readonly sentAs: string;
   /** Null: OpenAI's. */
   readonly baseUrl: string | null;
@@ -110,6 +118,9 @@ export interface EmbeddingsConfig extends Pick<Complete["llm"]["embeddings"], "m
   /** Its server's headers. Never print their values. */
   readonly serverHeaders: Readonly<Record<string, string>>;
 }
+
+export type EmbeddingsConfig = RoleConfig & Pick<Complete["llm"]["embeddings"], "dimensions">;
+export type TranscriptionConfig = RoleConfig & Pick<Complete["llm"]["transcription"], "withinMs">;
 
 /** 0 tokens: not set. */
 export interface ModelConfig extends CamelCased<z.output<typeof modelSchema>> {
@@ -134,11 +145,12 @@ export function choosableModels({
   llm,
 }: {
   readonly agents: readonly Pick<AgentConfig, "model" | "fallbacks">[];
-  readonly llm: Pick<LlmConfig, "models"> & Partial<Pick<LlmConfig, "embeddings">>;
+  readonly llm: Pick<LlmConfig, "models"> & Partial<Pick<LlmConfig, "embeddings" | "transcription">>;
 }): string[] {
   const answering = agents.flatMap(({ model, fallbacks }) => [model, ...fallbacks]);
-  // An embedding model writes no answers.
-  const others = llm.models.map(({ name }) => name).filter((name) => name !== llm.embeddings?.model);
+  // These write no answers.
+  const mute = new Set([llm.embeddings?.model, llm.transcription?.model]);
+  const others = llm.models.map(({ name }) => name).filter((name) => !mute.has(name));
   return [...new Set([...answering, ...others])];
 }
 

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { checkAgents } from "./checks/check-agents.ts";
-import { checkEmbeddings, checkModels } from "./checks/check-models.ts";
+import { checkRoles, checkModels } from "./checks/check-models.ts";
 import { checkBindings, checkPlatforms } from "./checks/check-platforms.ts";
 import {
   type CheckedFile,
@@ -119,7 +119,7 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     ...proxyProblems,
     ...(source.isReadable ? checkAgents(config, checked, problemAt) : []),
     ...(source.isReadable ? checkModels(config, checked, problemAt) : []),
-    ...(areAllRead ? checkEmbeddings(config, problemAt) : []),
+    ...(areAllRead ? checkRoles(config, problemAt) : []),
     ...(areAllRead ? checkCluster(config, problemAt) : []),
     ...(source.isReadable ? checkBindings(checked, config.agents, problemAt) : []),
     ...(areAllRead ? checkPlatforms(checked, references, problemAt) : []),

@@ -13,6 +13,8 @@ export interface References {
   readonly apiKey: string | null;
   readonly embeddingsUrl: string | null;
   readonly embeddingsKey: string | null;
+  readonly transcriptionUrl: string | null;
+  readonly transcriptionKey: string | null;
   readonly httpToken: string | null;
   /** Secrets of the chat platforms, by the platform's key and the option's name in the file. */
   readonly platforms: Readonly<Record<string, PlatformSecrets>>;
@@ -52,6 +54,12 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
     expected: MODEL_SERVER_ADDRESS,
   },
   embeddingsKey: { path: ["llm", "embeddings", "api_key"], ...API_KEY },
+  transcriptionUrl: {
+    path: ["llm", "transcription", "base_url"],
+    isUsable: isPlainHttpUrl,
+    expected: MODEL_SERVER_ADDRESS,
+  },
+  transcriptionKey: { path: ["llm", "transcription", "api_key"], ...API_KEY },
   httpToken: {
     path: ["http", "token"],
     // A shorter one could be guessed.
@@ -154,6 +162,8 @@ export function resolveReferences(
     apiKey: resolve("apiKey"),
     embeddingsUrl: resolve("embeddingsUrl"),
     embeddingsKey: resolve("embeddingsKey"),
+    transcriptionUrl: resolve("transcriptionUrl"),
+    transcriptionKey: resolve("transcriptionKey"),
     platforms: Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, secretsOf(key)])),
     httpToken: resolve("httpToken"),
     collectorUrl: resolve("collectorUrl"),

@@ -20,7 +20,7 @@ import { VERBATIM_OPTIONS } from "../features/declarations.ts";
 import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { headersFrom, type References } from "./references.ts";
 import type { McpServers } from "./mcp-servers.ts";
-import { agentSchema, isAgentId } from "./schema/agents.ts";
+import { agentSchema, isAgentId, PRESET_OPTIONS } from "./schema/agents.ts";
 import { modelSchema } from "./schema/models.ts";
 import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
 import { hostAndPort } from "../text/host-and-port.ts";
@@ -30,6 +30,8 @@ import { isTable } from "./value-tree.ts";
 
 /** Share of the window by which the default target is below the background threshold. */
 const TARGET_BELOW_BACKGROUND = 0.2;
+/** The same for the plain preset, whose cuts take their share and no more. */
+const PLAIN_TARGET_BELOW = 0.01;
 
 type FileAgent = NonNullable<FileConfig["agents"]>[number];
 type CompletePlatforms = CamelCased<CompleteFile>["platforms"];
@@ -66,7 +68,7 @@ export function resolveConfig(
       baseUrl: references.baseUrl,
       apiKey: references.apiKey,
       models: resolveModels(models),
-      embeddings: resolveEmbeddings(llm.embeddings, references, servers),
+      ...resolveRoles(llm, references, servers),
     },
     log,
     telemetry: resolveTelemetry(telemetry, references),
@@ -84,22 +86,48 @@ export function resolveConfig(
   };
 }
 
-/** A key is sent only to its own server. */
-function resolveEmbeddings(
-  { model, dimensions }: CamelCased<CompleteFile>["llm"]["embeddings"],
-  { baseUrl, apiKey, embeddingsUrl, embeddingsKey }: References,
+type Role = Pick<EmbeddingsConfig, "model" | "sentAs" | "baseUrl" | "apiKey" | "serverHeaders">;
+
+/** A model with a server of its own; null: none is named. A key is sent only to its own server. */
+function resolveRole(
+  model: string,
+  own: { readonly url: string | null; readonly key: string | null },
+  { baseUrl, apiKey }: References,
   servers: readonly ServerConfig[],
-): EmbeddingsConfig | null {
+): Role | null {
   const name = model.trim();
   if (name === "") return null;
-  const of = { model: name, sentAs: name, dimensions, serverHeaders: {} };
-  if (embeddingsUrl !== null || embeddingsKey !== null)
-    return { ...of, baseUrl: embeddingsUrl, apiKey: embeddingsKey };
+  const of = { model: name, sentAs: name, serverHeaders: {} };
+  if (own.url !== null || own.key !== null) return { ...of, baseUrl: own.url, apiKey: own.key };
   const named = serverOf(name, servers);
   const server = named ?? (baseUrl === null && apiKey === null ? servers[0] : undefined);
   if (server === undefined) return { ...of, baseUrl, apiKey };
   const sentAs = named === undefined ? name : name.slice(named.name.length + 1);
   return { ...of, sentAs, baseUrl: server.baseUrl, apiKey: server.apiKey, serverHeaders: server.headers };
+}
+
+function resolveRoles(
+  { embeddings, transcription }: CamelCased<CompleteFile>["llm"],
+  references: References,
+  servers: readonly ServerConfig[],
+): Pick<Config["llm"], "embeddings" | "transcription"> {
+  const { embeddingsUrl, embeddingsKey, transcriptionUrl, transcriptionKey } = references;
+  const embeds = resolveRole(
+    embeddings.model,
+    { url: embeddingsUrl, key: embeddingsKey },
+    references,
+    servers,
+  );
+  const hears = resolveRole(
+    transcription.model,
+    { url: transcriptionUrl, key: transcriptionKey },
+    references,
+    servers,
+  );
+  return {
+    embeddings: embeds && { ...embeds, dimensions: embeddings.dimensions },
+    transcription: hears && { ...hears, withinMs: transcription.withinMs },
+  };
 }
 
 function resolveModels(models: FileConfig["models"] = {}): ModelConfig[] {
@@ -126,7 +154,7 @@ function resolveAgent(
   >,
 ): AgentConfig {
   const { defaults, folder, mcp } = parts;
-  const agent = camelCased(agentSchema.parse(layered(defaults, written)), VERBATIM_OPTIONS);
+  const agent = camelCased(agentSchema.parse(withPreset(layered(defaults, written))), VERBATIM_OPTIONS);
   return {
     ...agent,
     mcp,
@@ -152,11 +180,20 @@ function layered(
   return { ...below, ...above, ...Object.fromEntries(tables) };
 }
 
+/** The options of the preset under those that are written. */
+function withPreset(agent: Record<string, unknown>): Record<string, unknown> {
+  const { compaction } = agent;
+  if (!isTable(compaction)) return agent;
+  const preset = compaction["preset"] === "plain" ? PRESET_OPTIONS.plain : PRESET_OPTIONS.default;
+  return { ...agent, compaction: { ...preset, ...compaction } };
+}
+
 function withTarget(
   compaction: Omit<CompactionConfig, "target"> & { readonly target?: number | undefined },
 ): CompactionConfig {
   // Rounded, so that 0.8 gives 0.6 and not 0.6000000000000001.
-  const below = Math.round((compaction.backgroundThreshold - TARGET_BELOW_BACKGROUND) * 1e6) / 1e6;
+  const distance = compaction.preset === "plain" ? PLAIN_TARGET_BELOW : TARGET_BELOW_BACKGROUND;
+  const below = Math.round((compaction.backgroundThreshold - distance) * 1e6) / 1e6;
   return { ...compaction, target: compaction.target ?? below };
 }
 

@@ -15,8 +15,8 @@ import type {
 } from "../core/context.ts";
 import { isWordless, joins, missingBetween } from "../core/canonical.ts";
 import type { Entry } from "../core/entry.ts";
-import { type History, type TurnRange, turnView } from "../core/history.ts";
-import type { Seq } from "../core/ids.ts";
+import { type History, type TurnRange, type TurnView, turnView } from "../core/history.ts";
+import type { Seq, TurnId } from "../core/ids.ts";
 import type { LineBefore } from "../text/line-head.ts";
 import { type Pruning, stubbedTo } from "./pruning.ts";
 import { estimateMessage, joinedTokens, type Renderer, type RenderOptions } from "./render.ts";
@@ -32,6 +32,8 @@ export interface DynamicPart {
     omission: History["omission"],
     room?: number,
     due?: number,
+    /** Tokens for recalled passages alone; default: no limit. */
+    recalled?: number,
   ): { readonly text: string; readonly sections: readonly Section[] };
 }
 
@@ -72,6 +74,8 @@ export interface Trims {
   readonly cap: { readonly before?: number; readonly due?: number; readonly own?: number };
   /** Room for names and recalled passages, in tokens. */
   readonly room?: number;
+  /** Room for recalled passages alone, in tokens. */
+  readonly recalled?: number;
   /** Shortens all results of earlier turns, whatever the agent keeps whole. */
   readonly stubs?: true;
   readonly withoutImages?: true;
@@ -94,6 +98,7 @@ export function assemble(sources: ContextSources, trims: Trims = NO_TRIMS): Cont
 function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | null | undefined): Context {
   const { tools, system, sections, focus, history, turn, dynamic, renderer } = sources;
   const view = turnView(history, turn);
+  const steering = takenIn(view);
   let lineBefore: LineBefore | null = null;
   const render = (
     entries: readonly Entry[],
@@ -108,7 +113,9 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
         lineBefore,
       );
       lineBefore = line;
-      if (message !== null) shown.push({ entry, message, tokens });
+      if (message === null) continue;
+      const isSteering = message.role === "user" && steering.has(entry);
+      shown.push({ entry, message: isSteering ? { ...message, isSteering } : message, tokens });
     }
     return shown;
   };
@@ -119,18 +126,24 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
   const before = render(view.before, { ...cap(trims.cap.before), stub: (entry) => entry.seq <= stubsTo });
   const due = render(view.due, cap(trims.cap.due));
   const own = render(view.own, cap(trims.cap.own));
-  const now = dynamic.make(history.omission, trims.room, due.length);
+  const now = dynamic.make(history.omission, trims.room, due.length, trims.recalled);
   const summaries = history.summaries.filter(({ kind }) => kind !== "reset");
   const turns = new Turns(renderer);
   const isImageless = trims.withoutImages === true;
+  const pictured = (shown: readonly Shown[]): readonly Shown[] =>
+    isImageless ? shown : withImages(shown, sources.images);
   const segments = [
     segment("system", "system prompt", [renderer.system(system)]),
     segment("summaries", "summaries", turns.take(summaries.map((summary) => renderer.summary(summary)))),
     segment("history", "raw history", turns.take(before)),
-    segment("due", "messages to answer", turns.take(isImageless ? due : withImages(due, sources.images))),
+    segment("due", "messages to answer", turns.take(pictured(due))),
     // After the messages to answer, which are thus in the prefix of the next turn's request.
     segment("dynamic", "now, people, recalled", turns.take(counted([{ role: "user", text: now.text }]))),
-    segment("turn", "this turn's tool calls", turns.take(isImageless ? own : withResultImages(own, sources))),
+    segment(
+      "turn",
+      "this turn's tool calls",
+      turns.take(isImageless ? own : withResultImages(pictured(own), sources)),
+    ),
   ];
   const toolSegment: Segment = {
     key: "tools",
@@ -147,6 +160,23 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
     segments: all,
     tokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
   };
+}
+
+/** The messages that turns have taken in: between entries of one turn, or behind those of the running one. */
+function takenIn({ before, own }: TurnView): ReadonlySet<Entry> {
+  const taken = new Set<Entry>();
+  let turn: TurnId | null = null;
+  let behind: Entry[] = [];
+  for (const entry of [...before, ...own]) {
+    if (!("turnId" in entry)) behind.push(entry);
+    else {
+      if (entry.turnId === turn) for (const one of behind) taken.add(one);
+      turn = entry.turnId;
+      behind = [];
+    }
+  }
+  if (own.length > 0) for (const one of behind) taken.add(one);
+  return taken;
 }
 
 /** A message with its estimate. Rendered entries bring theirs, so that a long channel is not measured again. */
@@ -194,13 +224,13 @@ class Turns {
 /** Most tokens that providers count for a picture of usual size. */
 const IMAGE_TOKENS = 1600;
 
-function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Counted[] {
+function withImages(shown: readonly Shown[], images: readonly DueImages[]): readonly Shown[] {
   if (images.length === 0) return shown;
   const byMessage = new Map(images.map((one) => [one.messageId, one.images]));
   return shown.map(({ entry, message, tokens }) => {
     const own = entry.kind === "user" && !entry.deleted ? (byMessage.get(entry.messageId) ?? []) : [];
-    if (message.role !== "user" || own.length === 0) return { message, tokens };
-    return { message: { ...message, images: own }, tokens: tokens + own.length * IMAGE_TOKENS };
+    if (message.role !== "user" || own.length === 0) return { entry, message, tokens };
+    return { entry, message: { ...message, images: own }, tokens: tokens + own.length * IMAGE_TOKENS };
   });
 }
 

@@ -1,6 +1,6 @@
 import { escapeLabels } from "./labels.ts";
 import { capText } from "./cap.ts";
-import type { Entry, NoticeEntry } from "../core/entry.ts";
+import { type Entry, isEditNotice } from "../core/entry.ts";
 import { rankSentences, type SpokenLine } from "../text/rank-sentences.ts";
 import { isCounted, isOfStandIn } from "../core/history.ts";
 import type { AgentId, Seq } from "../core/ids.ts";
@@ -103,16 +103,12 @@ function peopleOf(entries: readonly Entry[]): string[] {
   return byCount.slice(0, MOST_PEOPLE).map(([name]) => name);
 }
 
-function isEdit(entry: Entry): entry is NoticeEntry & { edits: NonNullable<NoticeEntry["edits"]> } {
-  return entry.kind === "notice" && entry.edits !== null;
-}
-
 /** The entries whose texts were replaced later in the range: messages, and earlier edits of the same message. */
 function newestEdits(entries: readonly Entry[]): Set<Seq> {
   const replaced = new Set<Seq>();
   const newest = new Map<Seq, Seq>();
   for (const entry of entries) {
-    if (!isEdit(entry)) continue;
+    if (!isEditNotice(entry)) continue;
     replaced.add(newest.get(entry.edits.seq) ?? entry.edits.seq);
     newest.set(entry.edits.seq, entry.seq);
   }

@@ -4,7 +4,7 @@ import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
 import { keepTokens, lastCoverable } from "./keep.ts";
-import { type Budget, partAt, tokenBudgetAt } from "./usage.ts";
+import { type Budget, LEAST_RECALLED, partAt, recalledTokens, tokenBudgetAt } from "./usage.ts";
 
 /**
  * A request that fits the window at once and without a model. The view changes, never the log. The omission is only
@@ -25,7 +25,7 @@ export interface Fit {
 /** Smallest share of the raw entries that one omission takes. */
 const OMIT_SHARE = 0.5;
 /** Share of the usable window for names and recalled passages. */
-const ROOM_SHARE = 0.25;
+const ROOM_SHARE = 0.35;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
@@ -42,8 +42,13 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const tokensBefore = plain.tokens;
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
+  const leaner = withLessRecalled(plain, emergency);
+  if (leaner !== null) {
+    const context = assemble(sources, { ...trims, recalled: leaner });
+    if (context.tokens < emergency) return { context, history, omitTo: null, tokensBefore, overflows: false };
+  }
 
-  const plainest: Trims = { ...trims, withoutImages: true, stubs: true };
+  const plainest: Trims = { ...trims, recalled: LEAST_RECALLED, withoutImages: true, stubs: true };
   const imageless = assemble(sources, plainest);
   if (imageless.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
     return { context: imageless, history, omitTo: null, tokensBefore, overflows: false };
@@ -65,6 +70,12 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   if (fit.context.tokens <= limit) return fit;
   // Caps do not shorten many short messages: omits all settled entries, even the newest.
   return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, imageless.tokens));
+}
+
+/** Room for recalled passages with which the request fits; null: less than what is always shown. */
+function withLessRecalled(context: Context, limit: number): number | null {
+  const room = Math.floor(recalledTokens(context) - (context.tokens - limit)) - HEAD_GROWTH_TOKENS;
+  return room < LEAST_RECALLED ? null : room;
 }
 
 /**

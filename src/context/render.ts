@@ -5,9 +5,10 @@ import {
   type EntryReference,
   objectJson,
   QUOTE_TOKENS,
-  type RememberedStatement,
+  type RecalledStatement,
   type ToolCallEntry,
   type ToolResultEntry,
+  type UnseenAnswer,
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
@@ -27,6 +28,8 @@ export interface EntryTexts {
   editNote(values: { author: string; original: string; text: string }): string;
   /** @param values.from, values.to the limits of the time in which messages were missed */
   absence(values: { kind: Absence["kind"]; from: string; to: string }): string;
+  /** @param values.kind where in the answer something is missing */
+  undelivered(values: { kind: UnseenPlace; asked: string; missing: number; of: number }): string;
   deleted(): string;
   /** A user's first line before an assistant's. */
   opening(): string;
@@ -202,15 +205,16 @@ export class Renderer {
 
   /**
    * `[2026-11-21] NAME (event of 2026-12-03): statement`: the form of a memory, with its days if the statement does not
-   * name them.
+   * name them; of an ended one also up to which day it held.
    */
-  memoryLine({ at, assertedBy, type, refers, statement, otherwise = [] }: RememberedStatement): string {
+  memoryLine({ at, assertedBy, type, refers, statement, until, otherwise = [] }: RecalledStatement): string {
     const isNamed = refers === undefined || statement.includes(refers.from);
     const days = isNamed ? "" : ` of ${formatDays(refers)}`;
+    const ended = until === undefined ? "" : `, until ${this.#time.day(until)}`;
     const others = otherwise.map(
       (other) => `; ${displayName(other.assertedBy)} said otherwise on ${this.#time.day(other.at)}`,
     );
-    const head = `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}${others.join("")})`;
+    const head = `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}${ended}${others.join("")})`;
     return `${head}: ${escapeLabels(statement)}`;
   }
 
@@ -293,6 +297,8 @@ export class Renderer {
   #note(entry: Entry & { kind: "notice" }): ModelMessage | null {
     if (entry.absence !== undefined)
       return { role: "user", text: absenceText(entry.absence, this.#time, this.#texts) };
+    if (entry.undelivered !== undefined)
+      return { role: "user", text: unseenText(entry.undelivered, this.#time, this.#texts) };
     if (entry.edits === null || entry.text === "") return null;
     const { author, at } = entry.edits;
     const values = {
@@ -341,6 +347,33 @@ export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: Summar
   const end = isSame("2026-05-01 ".length) ? last.slice("2026-05-01 ".length) : last.slice(isSame(5) ? 5 : 0);
   const times = first === last ? first : `${first} – ${end}`;
   return `(${times}, ${counted(messages, "message")})`;
+}
+
+export type UnseenPlace = "all" | "beginning" | "middle" | "end" | "file";
+
+/** A notice of an answer that people have not seen whole. */
+export function unseenText(
+  unseen: UnseenAnswer,
+  time: Pick<TimeFormat, "minute">,
+  texts: Pick<EntryTexts, "undelivered">,
+): string {
+  const { missing, of, kind } = unseenParts(unseen);
+  return texts.undelivered({ kind, asked: time.minute(unseen.askedAt), missing, of }).trim();
+}
+
+/** How much of an answer is missing, and where. Pure. */
+export function unseenParts({ of, gaps }: Pick<UnseenAnswer, "of" | "gaps">): {
+  readonly kind: UnseenPlace;
+  readonly missing: number;
+  readonly of: number;
+} {
+  const missing = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
+  const [first] = gaps;
+  if (first === undefined) return { kind: "file", missing, of };
+  if (gaps.length > 1) return { kind: "middle", missing, of };
+  const isEnd = first.to >= of;
+  if (first.from === 0) return { kind: isEnd ? "all" : "beginning", missing, of };
+  return { kind: isEnd ? "end" : "middle", missing, of };
 }
 
 /** A notice of missed messages. */

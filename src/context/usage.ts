@@ -1,8 +1,6 @@
 import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
-import { LEVELS, MAX_LIVE_SUMMARIES, SUMMARIES_SHARE } from "../core/compaction.ts";
-import type { Context, Pressure } from "../core/context.ts";
+import type { Context, Pressure, Section } from "../core/context.ts";
 import type { History } from "../core/history.ts";
-import { SUMMARY_LABEL_TOKENS } from "./render.ts";
 
 /** The room for a request in a model's window, and the tiers' thresholds. */
 export interface Budget {
@@ -20,9 +18,6 @@ export interface Budget {
   /** Converts the estimates of this channel's requests into the model's own tokens. */
   readonly calibration: Calibration;
 }
-
-/** Fewest estimated tokens of a useful summary. */
-const MIN_SUMMARY_CAP = 64;
 
 /** Tokens of the window that a request may use, in the model's count. */
 export function usableTokens(budget: Budget): number {
@@ -65,20 +60,24 @@ export function extractTokens(budget: Budget): number {
   return Math.min(Math.max(tokens, EXTRACT_TOKENS.least), EXTRACT_TOKENS.most);
 }
 
-/** Room for all live summaries with their labels, in estimated tokens. */
-export function summaryRoom(budget: Budget): number {
-  const shortest = MAX_LIVE_SUMMARIES * (MIN_SUMMARY_CAP + SUMMARY_LABEL_TOKENS);
-  return Math.max(shortest, Math.floor(partAt(budget, SUMMARIES_SHARE)));
+/** Estimated tokens of recalled passages that do not give way to the conversation: about 650 of a tokenizer. */
+export const LEAST_RECALLED = 740;
+
+export function recalledTokens({
+  sections,
+}: {
+  readonly sections: readonly Pick<Section, "kind" | "tokens">[];
+}): number {
+  return sections.find(({ kind }) => kind === "recalled")?.tokens.after ?? 0;
 }
 
-/**
- * Limit for the text of one summary of this level, in estimated tokens.
- * @param left the room that the other summaries leave of {@link summaryRoom}
- */
-export function summaryCap(budget: Budget, level: number, left = Infinity): number {
-  const { share = 0, full = 1 } = LEVELS[level] ?? {};
-  const length = Math.min((summaryRoom(budget) * share) / full, left);
-  return Math.max(MIN_SUMMARY_CAP, Math.floor(length) - SUMMARY_LABEL_TOKENS);
+/** Estimated tokens of the part made for each turn, without recalled passages that give way to the conversation. */
+export function lastingDynamicTokens(context: {
+  readonly segments: readonly { readonly key: string; readonly tokens: number }[];
+  readonly sections: readonly Pick<Section, "kind" | "tokens">[];
+}): number {
+  const tokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
+  return tokens - Math.max(0, recalledTokens(context) - LEAST_RECALLED);
 }
 
 /**

@@ -58,7 +58,8 @@ export function endOf({ message, from }: Place, { text }: ModelMessage): TextEnd
 
 /**
  * The kind of line that is missing between two pieces, so that the roles take turns: a user's line before an assistant's first words, or an
- * assistant's line after results that no answer follows. Pictures of results belong to the results.
+ * assistant's line after results that no answer follows. Pictures of results belong to the results, and a turn goes on after a
+ * message that it takes in.
  * @param before null: nothing, or the system text
  */
 export function missingBetween(
@@ -66,7 +67,8 @@ export function missingBetween(
   next: ModelMessage,
 ): "opening" | "closing" | null {
   if (next.role === "assistant") return before === null ? "opening" : null;
-  return before?.role === "tool" && next.role === "user" && next.isOfImages !== true ? "closing" : null;
+  if (before?.role !== "tool" || next.role !== "user") return null;
+  return next.isOfImages === true || next.isSteering === true ? null : "closing";
 }
 
 /** Whether a message is empty, which some servers refuse. A result always has at least its existence. */
@@ -96,7 +98,14 @@ function joined(run: readonly ModelMessage[]): ModelMessage | undefined {
   }
   const images = joinedImages(run);
   const isOfImages = run.every((piece) => piece.role === "user" && piece.isOfImages === true);
-  return { role: "user", text, ...(images.length > 0 && { images }), ...(isOfImages && { isOfImages }) };
+  const isSteering = run.some((piece) => piece.role === "user" && piece.isSteering === true);
+  return {
+    role: "user",
+    text,
+    ...(images.length > 0 && { images }),
+    ...(isOfImages && { isOfImages }),
+    ...(isSteering && { isSteering }),
+  };
 }
 
 /** Each image stays after the line that it came with. */

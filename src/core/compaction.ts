@@ -80,8 +80,8 @@ export const MAX_AHEAD = 4;
 export const MAX_LIVE_SUMMARIES = 8;
 /** The highest level: it has one summary, which absorbs every merge of the level below. */
 export const TOP_LEVEL = 3;
-/** Share of the usable window for all live summaries. */
-export const SUMMARIES_SHARE = 0.15;
+/** Bounds of the share of the usable window for all live summaries. */
+export const SUMMARIES_SHARE = { least: 0.15, most: 0.35 } as const;
 /** Each level's share of that, and the number of full-length summaries in it: older content gets more room in one text. */
 export const LEVELS: Readonly<Record<number, { readonly share: number; readonly full: number }>> = {
   1: { share: 0.35, full: 3 },

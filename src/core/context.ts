@@ -9,6 +9,8 @@ export type ModelMessage =
       readonly images?: readonly ModelImage[];
       /** The text only describes the pictures: without them the message is left out. Default: false. */
       readonly isOfImages?: true;
+      /** Directly after results: a message that their turn took in while it ran. Default: false. */
+      readonly isSteering?: true;
     }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly role: "tool"; readonly callId: string; readonly text: string };
@@ -67,6 +69,7 @@ export type BuiltInKind =
   | "due"
   | "now"
   | "remembered"
+  | "people"
   | "learned"
   | "recalled"
   | "unfound"

@@ -121,6 +121,9 @@ export interface RecalledIds extends FoundIds {
 
 export type RecallArms = Readonly<Record<"words" | "meaning", FoundIds>>;
 
+/** A memory that was recalled for a turn, or that stands on the page of a person. */
+export type RecalledStatement = RememberedStatement & Pick<Memory, "until" | "page" | "isOnPageAlone">;
+
 /** The parts of a memory that a model is shown. */
 export type RememberedStatement = Pick<
   Memory,
@@ -148,7 +151,22 @@ export interface Absence {
   readonly to: Date;
 }
 
-/** Weir's own message: a failure that a person was shown, an edit of a text that a model had already read, or an absence. */
+/** What people have not seen of an answer, because the platform refused it. */
+export interface UnseenAnswer {
+  /** The answer's entry. */
+  readonly answer: Seq;
+  /** When the oldest message that it answers was received. */
+  readonly askedAt: Date;
+  /** Characters of the answer. */
+  readonly of: number;
+  /** What is missing, in order, in characters from its beginning. */
+  readonly gaps: readonly { readonly from: number; readonly to: number }[];
+}
+
+/**
+ * Weir's own message: a failure that a person was shown, an edit of a text that a model had already read, an absence, or an answer that
+ * people have not seen whole.
+ */
 export interface NoticeEntry extends EntryBase {
   readonly kind: "notice";
   readonly text: string;
@@ -158,6 +176,15 @@ export interface NoticeEntry extends EntryBase {
   readonly edits: { readonly seq: Seq; readonly author: string; readonly at: Date } | null;
   /** Set: the messages of that period are not at their place. */
   readonly absence?: Absence;
+  /** Set: the platform refused that of an answer. */
+  readonly undelivered?: UnseenAnswer;
+}
+
+/** Tells that a message was edited. */
+export type EditNotice = NoticeEntry & { readonly edits: NonNullable<NoticeEntry["edits"]> };
+
+export function isEditNotice(entry: Entry): entry is EditNotice {
+  return entry.kind === "notice" && entry.edits !== null;
 }
 
 export interface CurrentText {
@@ -170,7 +197,8 @@ export interface CurrentText {
 export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
 
 /** An entry that a turn is about to append: the log assigns its seq and its time. */
-export type TurnEntryDraft = { readonly standIn?: true } & (
+/** `asFile`: people are sent the beginning of an answer and the whole as a file. */
+export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true } & (
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
   | {
@@ -207,6 +235,11 @@ export function argumentValues(json: string): string {
     return value;
   });
   return values.join("\n");
+}
+
+/** What a model has written in an answer that calls tools: the words beside its calls, and the values of their arguments. */
+export function callTexts(text: string, calls: readonly Pick<ToolCall, "arguments">[] | null): string[] {
+  return [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
 }
 
 export function isObjectJson(json: string): boolean {

@@ -1,4 +1,4 @@
-import type { Entry, UserEntry } from "./entry.ts";
+import { type Entry, isEditNotice, type UserEntry } from "./entry.ts";
 import { assert } from "./errors.ts";
 import type { AgentId, Seq, TurnId } from "./ids.ts";
 import type { Learned } from "./learned.ts";
@@ -87,9 +87,9 @@ export interface TurnRange {
 export interface TurnView {
   /** Entries before the turn's messages. */
   readonly before: readonly Entry[];
-  /** The turn's messages, and the messages between them that are only read. */
+  /** The messages with which the turn began, and the messages between them that are only read. */
   readonly due: readonly Entry[];
-  /** The turn's calls and results so far. */
+  /** The turn's calls and results so far, and the messages that it has taken in between them. */
   readonly own: readonly Entry[];
 }
 
@@ -161,9 +161,18 @@ export function turnView(history: History, turn: TurnRange): TurnView {
     if ("turnId" in entry && entry.turnId === turn.id) own.push(entry);
     else if ((after ?? entry.seq) < turn.fromSeq) {
       if (!isOfStandIn(entry)) before.push(entry);
-    } else if (after === null && entry.seq <= turn.toSeq) due.push(entry);
+    } else if (after === null && entry.seq <= turn.toSeq) (own.length === 0 ? due : own).push(entry);
   }
   return { before, due, own };
+}
+
+/** The last message with which a turn began: those after it were taken in later, after its first calls. */
+export function begunTo(
+  { entries }: Pick<History, "entries">,
+  { id, toSeq }: Omit<TurnRange, "fromSeq">,
+): Seq {
+  const first = entries.find((entry) => "turnId" in entry && entry.turnId === id);
+  return first === undefined ? toSeq : (standsAfter(first) ?? toSeq);
 }
 
 /** Messages that wait for a turn, oldest first. */
@@ -189,12 +198,7 @@ export function isEditedSince(history: History, { fromSeq, toSeq }: TurnRange): 
       .filter((seq) => seq >= fromSeq && seq <= toSeq),
   );
   return history.entries.some(
-    (entry) =>
-      entry.seq > toSeq &&
-      entry.kind === "notice" &&
-      !entry.deleted &&
-      entry.edits !== null &&
-      answered.has(entry.edits.seq),
+    (entry) => entry.seq > toSeq && isEditNotice(entry) && !entry.deleted && answered.has(entry.edits.seq),
   );
 }
 

@@ -18,11 +18,17 @@ export type MemoryType = (typeof MEMORY_TYPES)[number];
 /** Privacy, narrow to wide: a memory from a dm never shows in a channel. */
 export type MemoryScope = "dm" | "channel" | "workspace";
 
-/** Why a memory was refused; these are counted, and stored without a text. */
+/**
+ * Why a memory was refused. `unsaid`: the cited lines do not say it. `no_fact`: the lines propose, suppose, ask or joke, or the speaker
+ * reports another person's words. `negation`: the lines say the contrary. Refusals are counted, and stored without a text.
+ */
 export type MemoryRejection =
   | "malformed"
   | "range"
   | "quote"
+  | "unsaid"
+  | "no_fact"
+  | "negation"
   | "speaker"
   | "relative_date"
   | "time"
@@ -36,6 +42,31 @@ export type MemoryRejection =
 export interface MemorySource {
   readonly seq: Seq;
   readonly quote: string;
+}
+
+/** A memory in force as it is compared with other ones. */
+export interface StatedMemory {
+  readonly id: MemoryId;
+  readonly agent: string;
+  readonly type: MemoryType;
+  readonly scope: MemoryScope;
+  readonly subject: string;
+  readonly assertedBy: string;
+  readonly statement: string;
+  /** When it was said. */
+  readonly at: Date;
+  /** Id of the person who says it; null: the agent. */
+  readonly by: string | null;
+}
+
+/** How a new statement may change an older one. */
+export const MEMORY_CHANGES = ["replaces", "repeats", "contradicts"] as const;
+
+/** A summariser's judgement of two memories of a channel. */
+export interface Revision {
+  readonly fresh: MemoryId;
+  readonly older: MemoryId;
+  readonly change: (typeof MEMORY_CHANGES)[number];
 }
 
 /** Days as ISO 8601 writes them, both inclusive. */
@@ -94,6 +125,18 @@ export interface Memory {
   readonly until?: Date;
   /** Contradicting memories of other people; left out: there are no such memories. */
   readonly otherwise?: readonly Dissent[];
+  /** The person's page that shows it in a request. Left out: no page does. */
+  readonly page?: PersonPage;
+  /** Nothing but the page has brought it; left out: it was recalled. */
+  readonly isOnPageAlone?: true;
+}
+
+/** What is remembered of one person, as a request shows it. */
+export interface PersonPage {
+  /** Of the person, as memories have it. */
+  readonly name: string;
+  /** The request asks about the person; else the person only asks. */
+  readonly isAskedAbout: boolean;
 }
 
 /** Another person's memory that contradicts this one, with its author and time. */

@@ -12,6 +12,12 @@ export const REACTION_PREFIX = "reaction/";
 export const COMMAND_PREFIX = "command/";
 
 /**
+ * An edit that makes a message one to answer is a message of its own: this prefix, and the platform's id of the edited message. It has
+ * none of its words, so that a deletion has one place.
+ */
+export const MENTION_PREFIX = "mention/";
+
+/**
  * Weir's own due work: a message without a human author that needs an answer. Its id begins with the kind and the number of its
  * origin, so that it is appended once: `reminder/3/2026-11-21T14:05Z`.
  */
@@ -29,11 +35,27 @@ export function isDueWork(messageId: string): boolean {
  * Prefixes of ids that Weir assigns itself. They have no place in a platform's order or history, so they must not be used to
  * find gaps or deletions.
  */
-export const OWN_PREFIXES: readonly string[] = [REACTION_PREFIX, COMMAND_PREFIX, ...DUE_PREFIXES];
+export const OWN_PREFIXES: readonly string[] = [
+  REACTION_PREFIX,
+  COMMAND_PREFIX,
+  MENTION_PREFIX,
+  ...DUE_PREFIXES,
+];
 
 /** Whether Weir gave a message its id: there is nothing on the platform to reply to, or to react to. */
-export function isOwnId(messageId: string): boolean {
+function isOwnId(messageId: string): boolean {
   return OWN_PREFIXES.some((prefix) => messageId.startsWith(prefix));
+}
+
+/** The id of the entry that asks for an answer to an edited message. */
+export function mentionId(messageId: string): string {
+  return `${MENTION_PREFIX}${messageId}`;
+}
+
+/** The platform's id of the message that an entry is about, to reply or react to; null: there is none. */
+export function platformIdOf(messageId: string): string | null {
+  if (messageId.startsWith(MENTION_PREFIX)) return messageId.slice(MENTION_PREFIX.length);
+  return isOwnId(messageId) ? null : messageId;
 }
 
 /** The id of a reaction as a message. If it is added again after its removal, the count of additions follows. */
@@ -62,6 +84,17 @@ export interface Place {
   readonly channel: string;
   /** Of a thread: the channel that it belongs to. */
   readonly parent: { readonly id: string; readonly name: string } | null;
+  /** Of a channel that has another id since, or of a thread of one: that id. */
+  readonly newestId?: string;
+  /** People of other workspaces read it, too: nothing that its own workspace shares shows there. */
+  readonly isExternal?: true;
+}
+
+/** Another id of a channel, on its platform. */
+export interface ChannelRename {
+  readonly id: string;
+  /** By which Weir knows it. */
+  readonly firstId: string;
 }
 
 /** A server (guild, team) of a platform. */
@@ -113,11 +146,25 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly isLate?: boolean;
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string;
+  /** The platform's id of the message that was deleted because this one repeats it: it was its author's, and a proxy speaks for them. */
+  readonly replaces?: string;
+  /** That message as the platform brings it with this one; left out: it does not. */
+  readonly quote?: QuotedMessage;
   /** The pictures among its attachments; the text names all attachments. */
   readonly images?: readonly InboundImage[];
   /** Names in the text, after an `@`, that stand for the platform's own mentions of people, the bot among them. */
   readonly mentions?: readonly string[];
   readonly mentionedRoles?: readonly string[];
+}
+
+/** A message to which another one replies. */
+export interface QuotedMessage {
+  readonly id: string;
+  readonly author: Pick<Author, "id" | "name">;
+  readonly text: string;
+  readonly at: Date;
+  /** When its text became this one: its last edit. */
+  readonly asOf: Date;
 }
 
 /** A person edited a message. Without a channel: in each of the platform's channels that has the message. */
@@ -130,6 +177,11 @@ export interface InboundEdit {
   readonly at: Date;
   /** True: it was received later than it was made, and the channel's readers at that time are unknown. */
   readonly isLate?: boolean;
+  /**
+   * The message as it is since the edit, which may be meant for the bot now. Left out: it asks for nothing, as in direct messages, where
+   * all is meant for the bot anyway, or because the edit is old.
+   */
+  readonly said?: InboundMessage;
 }
 
 /** A person deleted a message. Without a channel: in each of the platform's channels that has the message. */
@@ -180,6 +232,24 @@ export type Receipt =
   /** It was a command: it was run, and its answer is on its way. */
   | { readonly outcome: "command" };
 
+/** A piece of work for an answer that is being written. It has no arguments and no results, which may not be for everybody. */
+export interface WorkStep {
+  readonly id: string;
+  /** One line. */
+  readonly title: string;
+  readonly state: "running" | "done" | "failed";
+  /** Another agent does it. */
+  readonly isDelegated: boolean;
+}
+
+/** A file on its way to people. */
+export interface OutboundFile {
+  readonly name: string;
+  /** MIME type. */
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
 /** A text on its way to people. */
 export interface OutboundMessage {
   readonly channel: ChannelAddress;
@@ -190,10 +260,18 @@ export interface OutboundMessage {
   /** The existing message may be only the beginning: a draft of it was shown. Default: it is the whole text or another message. */
   readonly mayBeInPart?: boolean;
   readonly text: string;
+  /** The text has no markup and is shown as it is: the platform has refused it with markup. Default: it is Markdown. */
+  readonly plain?: true;
+  /** Sent with it. Default: none. Such a message is final, and is not edited. */
+  readonly file?: OutboundFile;
   /** Drawn with the text, which sums it up; only where the platform draws cards. */
   readonly card?: Card;
-  /** Drawn below it, if the platform draws buttons. An edit leaves them unless it has a list; an empty list removes them. */
+  /** Drawn below it, if the platform draws buttons. An edit of a message with actions has a list, too; an empty one removes them. */
   readonly actions?: readonly MessageAction[];
+  /** Shown with an unfinished answer, whose text may be empty then; only where the platform shows steps. */
+  readonly steps?: readonly WorkStep[];
+  /** The last of an answer: people may be asked whether it was a good one. */
+  readonly asksFeedback?: true;
   /** False while the answer is still being written: more will come by `edit`. */
   readonly final: boolean;
   /** The messages that this one answers, by the platform's ids. */
@@ -215,6 +293,8 @@ export interface MessageAction {
   /** Without the slash. */
   readonly command: string;
   readonly argument: string;
+  /** A press opens the command's form first; its words follow the argument. Default: it runs the command. */
+  readonly takesWords?: true;
 }
 
 export interface DeliveryTiming {

@@ -22,7 +22,7 @@ import type { MemberStore } from "../store/channels/members.ts";
 import type { ShardHomes } from "../platforms/shared/shard-homes.ts";
 import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Store } from "../store/store.ts";
-import type { Answering, CurrentSetup } from "./setup.ts";
+import { type Answering, type CurrentSetup, ownersOf } from "./setup.ts";
 
 /** The base services that the channels need. */
 export type Base = Pick<
@@ -139,6 +139,7 @@ export function createChannels(
       breaker,
     },
     masked: secrets.masked,
+    ownersOf: (platform) => ownersOf(current.setup.config, platform),
     othersWrite: config.database.url !== null,
   });
   const choosable = (): Iterable<string> => current.setup.agents.choosable;

@@ -14,7 +14,7 @@ import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } 
 import { tellOfLostAgents } from "./reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
 import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setup } from "./setup.ts";
-import { createIngress } from "./ingress.ts";
+import { createIngress, openTranscription } from "./ingress.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
 import { openIndexes } from "../memory/indexes.ts";
@@ -84,7 +84,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
-  const parts = { ...services, ...answering, platforms, events, now };
+  const isClustered = cluster !== undefined;
+  const parts = { ...services, ...answering, platforms, events, now, isClustered };
   const setup = (): Setup => current.setup;
   const features = new OpenFeatures({ ...parts, database: opened.database, setup });
   const sweepFiles = async (): Promise<void> => features.sweepFiles();
@@ -105,7 +106,8 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   // Disposed of before the registry drains: nothing becomes due, and a turn that waits for such work learns that it continues elsewhere.
   stack.use(features);
   const work = features.work({ ...base, ...channels });
-  const router = createIngress({ ...base, ...channels, keeper }, stack);
+  const transcription = await openTranscription(config);
+  const router = createIngress({ ...base, ...channels, keeper, transcription }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [work, channels.lostModels];
   const reloads = { ...base, ...channels, router, work, retention };

@@ -13,6 +13,8 @@ import { Speakers } from "../router/speakers.ts";
 import type { Commands } from "../router/text-commands.ts";
 import { TurnRateLimit } from "../router/turn-rate-limit.ts";
 import type { Base, Channels } from "./channels.ts";
+import type { Config } from "../config/config.ts";
+import type { Transcription } from "../llm/transcription.ts";
 
 /** Names that no person in a channel of these agents may use. */
 type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
@@ -22,7 +24,15 @@ type Parts = Omit<Base, "indexer"> &
     readonly features: OpenFeatures;
     readonly keeper: StatusKeeper;
     readonly platforms: readonly Platform[];
+    readonly transcription: Transcription | null;
   };
+
+/** The model that makes words of sounds; null: none is named. Its client is loaded only for it. */
+export async function openTranscription({ llm }: Pick<Config, "llm">): Promise<Transcription | null> {
+  if (llm.transcription === null) return null;
+  const { createTranscription } = await import("../llm/transcription.ts");
+  return createTranscription(llm.transcription);
+}
 
 /** Creates the router with people's commands. They read the current setup at each use. */
 export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router {
@@ -52,6 +62,7 @@ export function createIngress(parts: Parts, stack: AsyncDisposableStack): Router
     refusals,
     notices: new Notices(platformOf, log),
     strangers: parts.features.strangers,
+    promptsOf: (agent) => current.setup.agents.of(agent).agent.config.suggestedPrompts,
     failureText: (kind) => current.setup.prompts.render("failure", { kind, calls: 0 }).trim(),
   });
   stack.use(router.erasures);
@@ -84,6 +95,7 @@ function commandsOf(
     capabilitiesOf: (channel) => platformOf(channel)?.capabilities,
     recall: memories,
     serviceOf: features.serviceOf,
+    commandIn: features.commandIn,
     numbered: NUMBERED,
     activeTexts: features.activeTexts,
     channelFiles: features.channelFiles,

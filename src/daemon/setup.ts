@@ -4,7 +4,7 @@ import { type AgentEvents, type Agents, createAgents, type StaffedAgent } from "
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
-import { CHAT_PLATFORMS } from "../platforms/platforms.ts";
+import { CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
 import { loadPrompts, type LoadedPrompts, promptSources } from "../prompts/load.ts";
 import { type Binding, bindingFor, type NameHolds } from "../router/bindings.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -109,4 +109,10 @@ export function sharedMemoriesOf({ agents }: Config): ReadonlyMap<AgentId, reado
 
 export function ownerRolesOf({ platforms }: Config): Record<string, readonly string[]> {
   return Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, platforms[key]?.ownerRoles ?? []]));
+}
+
+/** The platform's ids of the people who run Weir there. */
+export function ownersOf({ platforms }: Config, platform: string): readonly string[] {
+  const chat = chatPlatform(platform);
+  return chat === undefined ? [] : (platforms[chat]?.owners ?? []);
 }

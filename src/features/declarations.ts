@@ -3,15 +3,16 @@
  * `features/NAME/declaration.ts`, and list it here and in `features.ts`.
  */
 
-import { approvals } from "./approvals/declaration.ts";
+import { questions } from "./questions/declaration.ts";
 import type { Declaration, OpenWork } from "./declaration.ts";
+import { files } from "./files/declaration.ts";
 import { notes } from "./notes/declaration.ts";
 import { reminders } from "./reminders/declaration.ts";
 import { skills } from "./skills/declaration.ts";
 import { subagents } from "./subagents/declaration.ts";
 
 /** In the order in which their options stand in the configuration. */
-const DECLARATIONS = [subagents, approvals, reminders, skills, notes] as const;
+const DECLARATIONS = [subagents, questions, reminders, skills, notes, files] as const;
 
 type Declared = (typeof DECLARATIONS)[number];
 

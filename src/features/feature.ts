@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Command, EndNumbered } from "../admin/commands/command.ts";
+import type { Command, CommandParts, EndNumbered } from "../admin/commands/command.ts";
 import type {
   ActorParts,
   BackgroundWork,
@@ -116,6 +116,8 @@ export interface OpenParts {
   readonly platformOf: (address: ChannelAddress) => Platform | undefined;
   readonly log: Logger;
   readonly now: () => Date;
+  /** Whether other daemons may run beside this one. */
+  readonly isClustered: boolean;
 }
 
 /** Disposed of, where it holds something, when the intake has closed, before the channels drain. */
@@ -143,6 +145,10 @@ export interface OpenFeature<Service, Kit> extends Partial<AsyncDisposable> {
   changed?(): void;
   /** Makes the board of a channel that is being loaded. Default: it keeps no messages up to date. */
   boardOf?(parts: ActorParts, outbox: BoardOutbox): ChannelBoard;
+  /**
+   * The command that a person gives by a plain message; null, the default: the message is none. It is asked before the message is in the log.
+   */
+  readonly commandIn?: CommandParts["commandIn"];
   /** What a settled turn still waits for, as the end of a sentence about its message; null, the default: nothing. */
   waitsFor?(turn: TurnId): Promise<string | null>;
 }

@@ -5,7 +5,7 @@
 
 import type { Logger } from "pino";
 import { BUILT_IN_COMMANDS } from "../admin/commands/commands.ts";
-import type { Command, EndNumbered } from "../admin/commands/command.ts";
+import type { Command, CommandParts, EndNumbered } from "../admin/commands/command.ts";
 import type { ReadWaitedFor } from "../admin/reports/channel-report.ts";
 import {
   type ActorParts,
@@ -39,7 +39,8 @@ import type {
   OpenParts,
   WorkParts,
 } from "./feature.ts";
-import { approvals } from "./approvals/feature.ts";
+import { questions } from "./questions/feature.ts";
+import { files } from "./files/feature.ts";
 import { notes } from "./notes/feature.ts";
 import { pairing } from "./pairing/feature.ts";
 import { reminders } from "./reminders/feature.ts";
@@ -48,7 +49,7 @@ import { subagents } from "./subagents/feature.ts";
 import { wishes } from "./wishes/feature.ts";
 
 /** In the order of `weir status`. */
-const FEATURES: readonly Feature[] = [reminders, approvals, pairing, subagents, skills, notes, wishes];
+const FEATURES: readonly Feature[] = [reminders, questions, pairing, subagents, skills, notes, wishes, files];
 
 /** What `/forget` ends by a letter and a number. */
 export const NUMBERED: ReadonlyMap<string, EndNumbered> = new Map(
@@ -185,6 +186,10 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   async waitsFor(turn: TurnId): Promise<string | null> {
     return this.#first(async (feature) => feature.waitsFor?.(turn));
   }
+
+  /** See `OpenFeature`. */
+  readonly commandIn: CommandParts["commandIn"] = async (message) =>
+    this.#first(async (feature) => feature.commandIn?.(message));
 
   /** Forgets what features keep of a conversation that starts afresh. */
   async reset(channel: ChannelId): Promise<void> {

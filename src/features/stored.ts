@@ -4,7 +4,7 @@
  */
 
 import type { FeatureRows } from "../store/store.ts";
-import { carrier as approvals } from "./approvals/carrier.ts";
+import { carrier as questions } from "./questions/carrier.ts";
 import { carrier as notes } from "./notes/carrier.ts";
 import { carrier as reminders } from "./reminders/carrier.ts";
 import { carrier as subagents } from "./subagents/carrier.ts";
@@ -12,6 +12,6 @@ import { carrier as wishes } from "./wishes/carrier.ts";
 import { wishRows } from "./wishes/learned-rows.ts";
 
 export const FEATURE_ROWS: FeatureRows = {
-  carriers: [wishes, notes, reminders, subagents, approvals],
+  carriers: [wishes, notes, reminders, subagents, questions],
   learned: wishRows,
 };

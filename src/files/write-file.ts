@@ -60,6 +60,9 @@ export function openToAppend(path: string, { isLinkMeant }: { readonly isLinkMea
   }
 }
 
+/** The end of the name of a file that {@link writeNewFile} still writes, or left when it was killed. */
+export const UNFINISHED = ".unfinished";
+
 /**
  * Writes a new file of its owner's alone, whole or not at all: under another name beside it first. It never replaces a file, and follows
  * no link.
@@ -71,7 +74,7 @@ export async function writeNewFile<Result>(
   work: (handle: FileHandle, unfinished: string) => Promise<Result>,
 ): Promise<Result> {
   if ((await lstat(file).catch(() => null)) !== null) throw isThere(file);
-  const unfinished = `${file}.${randomBytes(6).toString("hex")}.unfinished`;
+  const unfinished = `${file}.${randomBytes(6).toString("hex")}${UNFINISHED}`;
   try {
     const handle = await open(unfinished, "wx", PRIVATE);
     let result: Result;

@@ -4,7 +4,7 @@ import type { EmbeddingsConfig } from "../config/config.ts";
 import { originOf } from "../text/displayable.ts";
 import { boundedJson } from "./http/bounded-body.ts";
 import { openAiClient } from "./http/openai-client.ts";
-import { type AttemptProgress, classifyFailure, isPaidFailure } from "./http/model-failure.ts";
+import { type AttemptProgress, failureOfCall, isPaidFailure } from "./http/model-failure.ts";
 import { whenSent } from "./http/node-fetch.ts";
 import { ModelError } from "./model.ts";
 import { OPENAI_URL } from "./model-provider.ts";
@@ -102,9 +102,7 @@ export function createEmbeddings(
         tell(true);
         return embedded;
       } catch (error) {
-        const failure = signal.aborted
-          ? new ModelError("aborted", model, "the caller ended the call", { cause: error })
-          : classifyFailure(error, { model, messages: [] }, new Date(), apiKey ?? undefined);
+        const failure = failureOfCall(error, model, signal, apiKey ?? undefined);
         // Unusable vectors are paid for, too.
         tell(progress === "accepted" || isPaidFailure(failure, progress));
         throw failure;

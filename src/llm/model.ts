@@ -26,7 +26,7 @@ export interface ModelRequest {
   /** Waits before the conversation's last turns, ms, this turn's last, which determine a cache's life. Undefined: unknown. */
   readonly waits?: readonly number[];
   /** The answer's purpose, for the offline model, which cannot read its prompt. Default: `answer`. */
-  readonly task?: "answer" | "summarise";
+  readonly task?: "answer" | "summarise" | "revise";
   /** Longest useful text, estimated tokens, for the offline model; the prompt states it in words. */
   readonly textLimit?: number;
 }

@@ -1,7 +1,7 @@
 import { backoffMs } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
 import type { WindowEvidence } from "./catalog/window-evidence.ts";
-import { classifyFailure } from "./http/model-failure.ts";
+import { failureOfCall } from "./http/model-failure.ts";
 import {
   ModelError,
   type Model,
@@ -106,7 +106,7 @@ export function createRetryingModel(model: Model, overrides: Partial<RetryOption
           return answer;
         } catch (error) {
           if (error instanceof MakerError) throw error.cause;
-          last = asModelError(error, name, options.signal);
+          last = failureOfCall(error, name, options.signal);
           if (last.kind === "aborted" || last.kind === "not_allowed") throw last;
           const isOverflow = last.kind === "context_length";
           if (isOverflow && position === 0 && maker.isShortenedByCaller === true) throw last;
@@ -176,7 +176,7 @@ async function answerWithRetries(
       if (evidence !== null) learn(evidence, refused, made, answer);
       return answer;
     } catch (error) {
-      const failure = asModelError(error, name, signal);
+      const failure = failureOfCall(error, name, signal);
       if (failure.kind === "aborted" || failure.kind === "not_allowed") throw failure;
       const { estimated, window, reserve } = made;
       refused.push({ failure, estimated, window, reserve });
@@ -313,9 +313,4 @@ class ShownText {
     if (this.#isShown) notify(this.#onRestart);
     this.#isShown = false;
   }
-}
-
-function asModelError(error: unknown, model: string, signal: AbortSignal): ModelError {
-  if (signal.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
-  return classifyFailure(error, { model, messages: [] }, new Date());
 }

@@ -9,7 +9,7 @@ import { traceparent } from "../telemetry/trace-scope.ts";
 import { ToolFailure } from "../tools/tool.ts";
 import { type Listing, MOST_LISTED, readListing } from "./listing.ts";
 import { capped, framed, RawResult } from "./result.ts";
-import { openWire, reasonOf, type Wire } from "./wire.ts";
+import { cutWhenOver, openWire, reasonOf, type Wire } from "./wire.ts";
 
 export interface ConnectionParts {
   readonly config: McpServerConfig;
@@ -28,6 +28,8 @@ export interface ConnectionTiming {
   readonly stableMs: number;
   /** Longest wait of a call for a server that is starting. */
   readonly waitMs: number;
+  /** Longest time from the beginning of a program's line to its end. */
+  readonly lineMs: number;
   /** Shortest time between two reads of a list that the server reports as changed. */
   readonly listMs: number;
 }
@@ -37,6 +39,7 @@ const TIMING: ConnectionTiming = {
   backoff: { fromMs: 1000, toMs: 300_000 },
   stableMs: 60_000,
   waitMs: 5000,
+  lineMs: 60_000,
   listMs: 1000,
 };
 
@@ -150,10 +153,10 @@ export class McpConnection implements AsyncDisposable {
     // The protocol reserves this name for W3C Trace Context.
     const trace = parent === undefined ? {} : { traceparent: parent };
     const params = { name: tool, arguments: input, _meta: { "weir/idempotencyKey": effectKey, ...trace } };
-    const result = await client.request({ method: "tools/call", params }, RawResult, {
-      signal,
-      timeout: NO_LIMIT,
-    });
+    const options = { signal, timeout: NO_LIMIT };
+    const result = await cutWhenOver(async () =>
+      client.request({ method: "tools/call", params }, RawResult, options),
+    );
     this.#retry.succeeded();
     return result;
   }
@@ -205,7 +208,7 @@ export class McpConnection implements AsyncDisposable {
           onListChanged: () => this.#listSoon(),
           onSaid: (line) => this.#noteWords(line),
         },
-        { signal: this.#closing.signal, timeout: this.#timing.startMs },
+        { signal: this.#closing.signal, timeout: this.#timing.startMs, lineMs: this.#timing.lineMs },
       );
       await this.#list(wire);
       if (isOver) throw new Error("the connection was closed");
@@ -274,10 +277,8 @@ export class McpConnection implements AsyncDisposable {
     for (let page = 0; page < pages; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const options = { signal: this.#closing.signal, timeout: this.#timing.startMs };
-      const { tools, nextCursor } = await client.request(
-        { method: "tools/list", params },
-        ToolsPage,
-        options,
+      const { tools, nextCursor } = await cutWhenOver(async () =>
+        client.request({ method: "tools/list", params }, ToolsPage, options),
       );
       for (const tool of tools.slice(0, MOST_LISTED - listed.length)) listed.push(tool);
       cursor = nextCursor;

@@ -12,11 +12,15 @@ import type { McpServerConfig } from "../config/config.ts";
 
 export interface ProgramParts {
   readonly reach: Extract<McpServerConfig["reach"], { kind: "command" }>;
+  /** Longest message, in bytes. */
   readonly longest: number;
+  /** Longest time from the beginning of a message to its end: behind one that never ends no other can be read. */
+  readonly lineMs: number;
   /** Gets the program's standard error. */
   readonly onStderr: (stream: NodeJS.EventEmitter) => void;
 }
 
+const LINE_END = 0x0a;
 const IS_WINDOWS = process.platform === "win32";
 /** Time for a program to end by itself, and again after the signal, ms. */
 const GRACE_MS = 2000;
@@ -38,6 +42,8 @@ export class ProgramTransport implements Transport {
   /** Resolves when no process holds its standard output. */
   #over: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
+  /** Runs while a message has begun and not ended. */
+  #begun: NodeJS.Timeout | undefined;
 
   constructor(parts: ProgramParts) {
     this.#parts = parts;
@@ -85,6 +91,7 @@ export class ProgramTransport implements Transport {
   #take(chunk: Buffer): void {
     try {
       this.#read.append(chunk);
+      this.#time(chunk);
     } catch (error) {
       // It exceeds the longest message, so the beginning of the next one is unknown.
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -102,6 +109,19 @@ export class ProgramTransport implements Transport {
     }
   }
 
+  /** Ends a program whose message does not end in time. */
+  #time(chunk: Buffer): void {
+    if (chunk.includes(LINE_END)) {
+      clearTimeout(this.#begun);
+      this.#begun = undefined;
+    }
+    if (chunk.at(-1) === LINE_END) return;
+    this.#begun ??= setTimeout(() => {
+      this.onerror?.(new Error(`a message that did not end within ${this.#parts.lineMs} ms`));
+      void this.close();
+    }, this.#parts.lineMs).unref();
+  }
+
   /** @param graceMs time before the signal */
   async #end(graceMs: number): Promise<void> {
     this.#closing ??= this.#endNow(graceMs);
@@ -111,6 +131,7 @@ export class ProgramTransport implements Transport {
   async #endNow(graceMs: number): Promise<void> {
     const child = this.#child;
     if (child === null) return;
+    clearTimeout(this.#begun);
     child.stdin.end();
     await withDeadline(this.#over, graceMs);
     // A process that has closed its output may still run.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { type ImageBytes, imageTypeNamed, imageTypeOf, MAX_IMAGE_BYTES } from "../core/image.ts";
+import { type ImageBytes, imageTypeNamed, imageTypeOf, MAX_IMAGE_BYTES, oversize } from "../core/image.ts";
 import { formatNumber } from "../text/format.ts";
 import { sliceWhole } from "../text/text.ts";
 import { escapeUnseen } from "../text/unseen.ts";
@@ -89,7 +89,7 @@ function imageOf(part: ReadPart): ImageBytes | null {
   if (imageTypeNamed(mimeType) === null || base64.length > (MAX_IMAGE_BYTES / 3 + 1) * 4) return null;
   const bytes = Buffer.from(base64, "base64");
   const type = imageTypeOf(bytes);
-  return type === null || bytes.length > MAX_IMAGE_BYTES ? null : { type, bytes };
+  return type === null || bytes.length > MAX_IMAGE_BYTES || oversize(bytes) !== null ? null : { type, bytes };
 }
 
 /** Servers send structured content as text, too, for clients that do not know it. */

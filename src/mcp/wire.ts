@@ -1,4 +1,5 @@
 /* oxlint-disable unicorn/prefer-add-event-listener -- the SDK has no other way to listen */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
@@ -35,7 +36,11 @@ const LONGEST_HELD = 20_000;
 export async function openWire(
   { name, reach }: Pick<McpServerConfig, "name" | "reach">,
   parts: WireParts,
-  { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: number },
+  {
+    signal,
+    timeout,
+    lineMs,
+  }: { readonly signal: AbortSignal; readonly timeout: number; readonly lineMs: number },
 ): Promise<Wire> {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { ProgramTransport } = await import("./program.ts");
@@ -44,6 +49,7 @@ export async function openWire(
       ? new ProgramTransport({
           reach,
           longest: LONGEST_MESSAGE,
+          lineMs,
           onStderr: (stream) => listen(stream, name, parts),
         })
       : new StreamableHTTPClientTransport(new URL(reach.url), {
@@ -109,12 +115,28 @@ function readLines(stream: NodeJS.EventEmitter, onLine: (line: string) => void):
   });
 }
 
+/** Time in which a server may end its answer after the call is over, ms. */
+const LINGER_MS = 500;
+
+const ofCall = new AsyncLocalStorage<AbortSignal>();
+
+/** Makes a call; what its answer still streams when it is over is cut, as the SDK would read on for ever. */
+export async function cutWhenOver<Result>(call: () => Promise<Result>): Promise<Result> {
+  const over = new AbortController();
+  try {
+    return await ofCall.run(over.signal, call);
+  } finally {
+    setTimeout(() => over.abort(), LINGER_MS).unref();
+  }
+}
+
 /**
  * A `fetch` that fails on answers that are too long, which the SDK reads whole, and on redirects, at which the SDK
  * would repeat a call within the same origin.
  */
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, { ...init, redirect: "manual" });
+  const signals = [init?.signal, ofCall.getStore()].filter((one) => one instanceof AbortSignal);
+  const response = await fetch(url, { ...init, signal: AbortSignal.any(signals), redirect: "manual" });
   const redirect = redirectIn(String(url), response, "url");
   if (redirect !== undefined) {
     await response.body?.cancel();

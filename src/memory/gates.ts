@@ -1,13 +1,7 @@
 import { z } from "zod";
 import type { Entry, UserEntry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
-import {
-  type DayRange,
-  MEMORY_TYPES,
-  type MemoryDraft,
-  type MemoryRejection,
-  type MemorySource,
-} from "../core/memory.ts";
+import { type DayRange, MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
 import { displayName, storableText } from "../text/text.ts";
 import { authorOf, mayBear, type Source, whereSaid, Words } from "./line-terms.ts";
@@ -17,6 +11,8 @@ import { marksOf } from "./statement-marks.ts";
 import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
 import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
+import { type Fault, statedFault, supportFault } from "./support-gate.ts";
+export type { Fault } from "./support-gate.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
 /** Deterministic checks of the memories that a model proposes. Pure. */
@@ -77,6 +73,11 @@ export interface LineContext {
 export interface MemoryGateContext extends LineContext {
   /** The agent's and the worker's prompts, whose statements are not memories. */
   readonly promptText: string;
+  /**
+   * `asked`: somebody asks for their own words to be remembered, as they stand. `proofs`: the lines are those alone that prove it. Default: the
+   * lines are a whole transcript, and the statement must stand in them.
+   */
+  readonly lines?: "asked" | "proofs";
   /** Texts that the model has read beside people's lines. Default: `said` is not recorded. */
   readonly beside?: readonly string[];
 }
@@ -85,12 +86,6 @@ export interface CheckedMemories {
   readonly kept: MemoryDraft[];
   /** Rejected items, by their place in the call, each with a reason that a model can act on. */
   readonly dropped: ({ readonly index: number } & Fault)[];
-}
-
-/** Why something is not kept. */
-export interface Fault {
-  readonly reason: MemoryRejection;
-  readonly why: string;
 }
 
 /**
@@ -103,7 +98,14 @@ export interface Fault {
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
   const call = Call.safeParse(input);
   if (!call.success) return { kept: [], dropped: [{ index: 0, ...malformed("memories must be a list") }] };
-  const checking = { ...context, words: new Words(context.beside), prompt: normalWords(context.promptText) };
+  // Copies, so that each text is read once.
+  const sources = new Map([...context.sources].map(([number, entry]) => [number, { ...entry }]));
+  const checking = {
+    ...context,
+    sources,
+    words: new Words(context.beside),
+    prompt: normalWords(context.promptText),
+  };
   const kept: MemoryDraft[] = [];
   const dropped: ({ index: number } & Fault)[] = [];
   for (const [index, raw] of call.data.memories.entries()) {
@@ -165,6 +167,8 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   if ("why" in found) return found;
   const noTerm = item.type === "term" ? termFault(item, found, context.words) : null;
   if (noTerm !== null) return noTerm;
+  const unsupported = supportOf(item, found, context);
+  if (unsupported !== null) return unsupported;
   const refers = timeOf(item, found, context);
   if (refers !== null && "why" in refers) return refers;
   const [first] = found;
@@ -188,6 +192,16 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
     ...(refers !== null && { refers }),
     ...marksOf(item.statement),
   };
+}
+
+function supportOf(item: Item, found: readonly Source[], context: Checking): Fault | null {
+  if (context.lines === "asked") return null;
+  const cited = new Map<number, Source>();
+  for (const number of item.sources) {
+    const entry = found.find((one) => one === context.sources.get(number));
+    if (entry !== undefined) cited.set(number, entry);
+  }
+  return context.lines === "proofs" ? statedFault(item, cited, context) : supportFault(item, cited, context);
 }
 
 /** A cited line must have the term, and the statement must say more than the term. */

@@ -129,6 +129,7 @@ export function checkMemoryLine(
       {
         sources: new Map(ordered.map(({ entry }, place) => [place + 1, entry])),
         promptText: "",
+        lines: "proofs",
         agentName,
         dayOf: (at) => at.toISOString().slice(0, 10),
       },

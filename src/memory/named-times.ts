@@ -1,6 +1,9 @@
+import { once } from "../core/once.ts";
 import type { DayRange } from "../core/memory.ts";
 import { normalForm } from "../text/text.ts";
 import { askedDates } from "./asked-dates.ts";
+import { countOf } from "../text/number-words.ts";
+import { UNIT, UNSPACED_COUNT } from "../text/time-units.ts";
 
 /**
  * The days that a text names: by a date, or by words relative to the day on which it was said ("tomorrow", "last week", "in
@@ -96,7 +99,7 @@ const NO_LETTER = String.raw`(?<![\p{L}\p{N}])`;
 const DAY_TO = String.raw`(\d{1,2})(?:st|nd|rd|th|\.)? ?(?:-|–|to|until|and|bis) ?(\d{1,2})(?:st|nd|rd|th|\.)?`;
 const YEAR = String.raw`(?:,? ((?:19|20)\d\d)\b)?`;
 /** Spellings that `askedDates` does not read, and those that it does. */
-const OTHERS: readonly (readonly [pattern: RegExp, as: string])[] = [
+const otherSpellings = once((): readonly (readonly [pattern: RegExp, as: string])[] => [
   ...MONTHS.flatMap(([name, others]) => [
     [
       new RegExp(String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?(?:${name}|${others})${EDGE}\.?`, "gu"),
@@ -109,7 +112,7 @@ const OTHERS: readonly (readonly [pattern: RegExp, as: string])[] = [
   [new RegExp(`\\b(${NAMES.join("|")}) ${DAY_TO}(?!\\d)${YEAR}`, "g"), "$1 $2 $4 to $1 $3 $4"],
   [/(?<![\d.])(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)(?!\d)/g, "$3年$2月$1日"],
   [/(?<![\d./])(\d{1,2})\.(\d{1,2})\.(?![\d.])/g, "$2月$1日"],
-];
+]);
 
 /** In small letters, dates in one of the forms that are read. */
 function plain(text: string): string {
@@ -117,7 +120,7 @@ function plain(text: string): string {
   looked = looked.replaceAll(/\s+/g, " ");
   // Shortcut: most texts have no dates.
   if (!/\d|\bim\b/.test(looked)) return looked;
-  for (const [pattern, as] of OTHERS) looked = looked.replaceAll(pattern, as);
+  for (const [pattern, as] of otherSpellings()) looked = looked.replaceAll(pattern, as);
   return looked.replaceAll(/ {2,}/g, " ");
 }
 
@@ -143,7 +146,7 @@ function relativeIn(looked: string, said: string): DayRange[] {
   const day = dayOf(said);
   const found: Days[] = [];
   let rest = looked;
-  for (const { pattern, days } of RELATIVE) {
+  for (const { pattern, days } of relative()) {
     for (const { groups = {} } of rest.matchAll(pattern)) found.push(...days(groups, day));
     rest = rest.replaceAll(pattern, " ");
   }
@@ -232,18 +235,15 @@ const SEASONS: Readonly<Record<string, number>> = {
   herbst: 8,
   winter: 11,
 };
-const COUNTS = "zero one two three four five six seven eight nine ten".split(" ");
-const COUNT = String.raw`(?<count>(?:a )?(?:couple of|few)|an?|${COUNTS.join("|")}|ein(?:e[mnr]?)?|zwei|drei|vier|\d{1,3})`;
-const UNIT =
-  "(?:(?<days>days?|tag(?:en?)?)|(?<weeks>weeks?|wochen?)|(?<months>months?|monat(?:en?)?)|(?<years>years?|jahr(?:en?)?))";
-const UNSPACED_COUNT = String.raw`(?<count>\d{1,3})(?:(?<days>日|天)|(?<weeks>週間|周)|(?<months>[かヶ]月|个月|個月)|(?<years>年))`;
+/** A word that is no number is left out by {@link countedDays}. */
+const COUNT = String.raw`(?<count>(?:a )?(?:couple of|few)|\p{L}{1,12}|\d{1,3})`;
 
 /** A count of weeks or longer is not exact to the day. */
 function countedDays(found: Words, day: number, sign: 1 | -1): Days[] {
   const word = found["count"] ?? "";
-  const german = ["", "ein", "zwei", "drei", "vier"].indexOf(word.replace(/^ein.+/, "ein"));
-  const named = word.endsWith("few") ? 3 : word.endsWith("of") ? 2 : Math.max(german, COUNTS.indexOf(word));
-  const by = sign * (/^\d/.test(word) ? Number(word) : /^an?$/.test(word) ? 1 : named);
+  const count = word.endsWith("few") ? 3 : word.endsWith("of") ? 2 : countOf(word);
+  if (count === null) return [];
+  const by = sign * count;
   if (found["days"] !== undefined) return [[day + by, day + by]];
   if (found["weeks"] !== undefined) return [[day + 7 * by - 3, day + 7 * by + 3]];
   return [found["months"] === undefined ? yearOf(day, by) : monthOf(day, by)];
@@ -261,7 +261,7 @@ function weekdayDays(found: Words, day: number): Days[] {
 }
 
 /** The longer ones first. */
-const RELATIVE: readonly Form[] = [
+const relative = once((): readonly Form[] => [
   offset(whole("(?:the )?day after tomorrow|übermorgen"), 2),
   offset(whole("(?:the )?day before yesterday|vorgestern"), -2),
   offset(anywhere("明後日|あさって|[后後]天|모레"), 2),
@@ -272,12 +272,28 @@ const RELATIVE: readonly Form[] = [
   offset(anywhere("明日|あした|明天|내일"), 1),
   offset(whole("yesterday|last night|gestern|hier (?:soir|matin)|ayer|anoche"), -1),
   offset(anywhere("昨日|昨夜|きのう|昨天|昨晚|어제"), -1),
-  { pattern: whole(`${COUNT} ${UNIT} ago`), days: (found, day) => countedDays(found, day, -1) },
-  { pattern: whole(`vor ${COUNT} ${UNIT}`), days: (found, day) => countedDays(found, day, -1) },
+  { pattern: whole("(?:in )?a fortnight(?: from now)?"), days: (_, day) => [[day + 11, day + 17]] },
+  {
+    pattern: whole(`${COUNT} ${UNIT} (?:ago|fa|geleden|назад|atrás)`),
+    days: (found, day) => countedDays(found, day, -1),
+  },
+  {
+    pattern: whole(`(?:vor|il y a|hace|há|faz|för) ${COUNT} ${UNIT}(?: sedan)?`),
+    days: (found, day) => countedDays(found, day, -1),
+  },
   { pattern: whole(`${COUNT} ${UNIT} from now`), days: (found, day) => countedDays(found, day, 1) },
-  { pattern: whole(`in ${COUNT} ${UNIT}`), days: (found, day) => countedDays(found, day, 1) },
-  { pattern: anywhere(`${UNSPACED_COUNT}前`), days: (found, day) => countedDays(found, day, -1) },
-  { pattern: anywhere(`${UNSPACED_COUNT}[后後]`), days: (found, day) => countedDays(found, day, 1) },
+  {
+    pattern: whole(`(?:in|dans|en|dentro de|tra|fra|em|daqui a|через|over|om|za) ${COUNT} ${UNIT}`),
+    days: (found, day) => countedDays(found, day, 1),
+  },
+  {
+    pattern: anywhere(`${UNSPACED_COUNT} ?[以之]?(?:前|전)`),
+    days: (found, day) => countedDays(found, day, -1),
+  },
+  {
+    pattern: anywhere(`${UNSPACED_COUNT} ?[以之]?(?:[后後]|후|뒤)`),
+    days: (found, day) => countedDays(found, day, 1),
+  },
   {
     pattern: whole(`${WHICH} (?:weekend|wochenende)`),
     days: (found, day) => [weekOf(day, shift(found))].map(([, sunday]) => [sunday - 1, sunday]),
@@ -306,4 +322,4 @@ const RELATIVE: readonly Form[] = [
     days: ({ year = "" }) => [yearOf(dayOf(`${year}-01-01`), 0)],
   },
   { pattern: whole(`(?:${WHICH} )?(?<weekday>${WEEKDAYS.join("|")})`), days: weekdayDays },
-];
+]);

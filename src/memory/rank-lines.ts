@@ -45,6 +45,8 @@ export interface RankedLines {
   readonly scores: Float64Array;
   /** The share of the question that is said in each line and next to it, rare terms weighing more: 0 to 1. */
   readonly coverage: Float64Array;
+  /** The best line's BM25 score with its factors, over the weight of the question: how well the channel answers it; 0.3 is a fair match. */
+  readonly fit: number;
 }
 
 /** Lines on each side of a line that count for it… */
@@ -91,7 +93,11 @@ export function rankLines(query: RankingQuery, lines: LineColumns): RankedLines 
   const terms = [...query.terms, ...(query.explained ?? []).flatMap((one) => one.terms)];
   const counts = countTerms(lines, terms);
   const weights = weigh(query, terms, lines, counts);
-  const { scores, coverage } = score(query, weights, lines, counts);
+  const dates = askedDates(query.question, query.now);
+  const { scores, coverage } = score(query, weights, lines, { counts, dates });
+  const whole = wholeOf(query, weights, dates.length > 0);
+  // A question may be a date alone.
+  const fit = whole === 0 ? 1 : scores.reduce((most, one) => Math.max(most, one), 0) / whole;
   shareInConversations(lines.times, scores);
   const best = bestFirst(scores);
   const ranked = { scores: new Float64Array(best.length), coverage: new Float64Array(best.length) };
@@ -102,7 +108,16 @@ export function rankLines(query: RankingQuery, lines: LineColumns): RankedLines 
     ranked.scores[rank] = scores[place] ?? 0;
     ranked.coverage[rank] = coverage[place] ?? 0;
   }
-  return { seqs, ...ranked };
+  return { seqs, ...ranked, fit };
+}
+
+/** The weight of the question's own terms. @param isDated without its date, which a line of that day need not contain */
+function wholeOf({ terms }: RankingQuery, weights: readonly number[], isDated = false): number {
+  return totalOf(terms.map(({ lexeme }, index) => (isDated && isOfDate(lexeme) ? 0 : (weights[index] ?? 0))));
+}
+
+function isOfDate(lexeme: string): boolean {
+  return lexeme === "may" || TIME.test(` ${lexeme} `);
 }
 
 /** Places of the lines that have a score; of equals the later one first. */
@@ -141,13 +156,13 @@ function score(
   query: RankingQuery,
   weights: readonly number[],
   lines: LineColumns,
-  counts: Uint8Array,
+  { counts, dates }: { readonly counts: Uint8Array; readonly dates: readonly AskedDate[] },
 ): Pick<RankedLines, "scores" | "coverage"> {
   const { count, lengths } = lines;
   const scores = new Float64Array(count);
   const coverage = new Float64Array(count);
-  const whole = totalOf(weights.slice(0, query.terms.length));
-  const factorOf = lineFactor(query, lines);
+  const whole = wholeOf(query, weights);
+  const factorOf = lineFactor(query, lines, dates);
   const shares = new Float64Array(2 * NEAR + 1);
   for (let place = 0; place < count; place++) {
     const first = Math.max(0, place - NEAR);
@@ -236,12 +251,15 @@ function nearShare({ seqs, asks }: LineColumns, place: number, near: number): nu
 }
 
 /** The factor of each line, by its place: the question's hints other than its words. */
-function lineFactor(query: RankingQuery, lines: LineColumns): (place: number) => number {
+function lineFactor(
+  query: RankingQuery,
+  lines: LineColumns,
+  dates: readonly AskedDate[],
+): (place: number) => number {
   const { told, times, authors, saidBy, asks, wordsFrom, wordsTo, lengths } = lines;
   const named = namedSpeaker(query.question, authors) ?? query.self ?? "";
   const speaker = named === "" ? -1 : authors.indexOf(named);
   const asksTime = ASKS_TIME.test(query.question);
-  const dates = askedDates(query.question, query.now);
   return (place) => {
     let factor = 1 - Math.exp(-lengthOf(lengths, place) / SHORT);
     if (saidBy[place] === speaker) factor *= NAMED_SPEAKER;

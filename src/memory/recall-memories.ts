@@ -2,9 +2,12 @@ import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
 import { type Memory, namingOnly } from "../core/memory.ts";
 import { newestWords } from "../text/text.ts";
+import type { EndedMemories } from "../store/memory/ended.ts";
 import type { MemoryHit, MemoryQuery, MemoryStore } from "../store/memory/memories.ts";
+import { type FoundPeople, NO_PEOPLE, NOBODY, type PeopleWords } from "../store/memory/people.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { SearchStore } from "../store/search/search.ts";
+import { asksForPast } from "./asked-past.ts";
 import { EXPLAINED, explanationsOf } from "./explained-terms.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { Meaning } from "./meaning.ts";
@@ -37,12 +40,23 @@ export interface MemoryRecallQuery extends AskingChannel {
   readonly text: string;
   /** Ids of the people whose text it is. */
   readonly askers: readonly string[];
+  /** Names of the people whose text it is, as the log has them: it may ask for their pages. Default: no pages. */
+  readonly names?: readonly string[];
   /** The name of an asker who asks about themselves, as statements have it; null, the default: no such question. */
   readonly self?: string | null;
   readonly limit: number;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
+
+export interface MemoriesWithPeople {
+  /** The best first. */
+  readonly memories: Memory[];
+  readonly about: FoundPeople;
+}
+
+/** A look-up of people alone. */
+export const NO_WORDS: MemoryQuery = { words: "", pieces: [], times: [], limit: CANDIDATES };
 
 /** Finds memories for a conversation, only of those that may be shown in it. */
 export class RecallMemories {
@@ -70,29 +84,56 @@ export class RecallMemories {
    * @throws WeirError if the database does not answer
    */
   async find(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
+    return (await this.findWithPeople(query, isAsked, NO_PEOPLE)).memories;
+  }
+
+  /** The same, with the memories of people by the first words of their names. */
+  async findWithPeople(
+    query: MemoryRecallQuery,
+    isAsked: boolean,
+    people: PeopleWords,
+  ): Promise<MemoriesWithPeople> {
     const { signal, limit } = query;
     const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
-    const found = await this.byWords(query, isAsked);
-    return this.joined(found, (await near)?.memories, limit);
+    const { memories, about } = await this.byWords(query, isAsked, people);
+    return { memories: this.joined(memories, (await near)?.memories, limit), about };
   }
 
   /** The same by words alone. */
-  async byWords(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
+  async byWords(
+    query: MemoryRecallQuery,
+    isAsked: boolean,
+    people: PeopleWords,
+  ): Promise<MemoriesWithPeople> {
     const search = await this.toSearch(wordsOf(query), isAsked);
-    if (search === null) return [];
-    const found = await this.search(query, search);
-    const definitions = explanationsOf(query.text, found, query.askers).map(({ definition }) => definition);
-    if (definitions.length === 0) return this.best(query, found);
+    if (search === null && people.words.length === 0) return { memories: [], about: NOBODY };
+    const { hits, about } = await this.searchWithPeople(query, search ?? NO_WORDS, people);
+    const definitions = explanationsOf(query.text, hits, query.askers).map(({ definition }) => definition);
+    if (definitions.length === 0) return { memories: this.best(query, hits), about };
     const more = await this.toSearch(definitions.join(" "), false);
-    return this.best(
-      query,
-      withExplained(found, more === null ? [] : await this.search(query, more)),
-      definitions,
-    );
+    const explained = more === null ? [] : await this.#memories.search(query, more, query.signal);
+    return { memories: this.best(query, withExplained(hits, explained), definitions), about };
   }
 
-  async search(query: MemoryRecallQuery, search: MemoryQuery): Promise<MemoryHit[]> {
-    return this.#memories.search(query, search, query.signal);
+  async searchWithPeople(
+    query: MemoryRecallQuery,
+    search: MemoryQuery,
+    people: PeopleWords,
+  ): Promise<{ readonly hits: readonly MemoryHit[]; readonly about: FoundPeople }> {
+    return this.#memories.searchWithPeople(query, { ...search, people }, query.signal);
+  }
+
+  /**
+   * Adds what was so before, if the text asks for the past or for a change: behind each memory those that it has replaced, the last first,
+   * and first of all memories whose replaced ones fit the text best.
+   */
+  async withEnded(query: MemoryRecallQuery, found: readonly Memory[]): Promise<Memory[]> {
+    const today = this.#now().toISOString().slice(0, 10);
+    // Nothing that holds shares a word with the text: nothing that has ended would be shown beside it.
+    if (found.length === 0 || !asksForPast(query.text, today)) return [...found];
+    const ids = found.map(({ id }) => id);
+    const words = orQuery(await this.#search.lexemes(newest(wordsOf(query))));
+    return besideEnded(query.text, found, await this.#memories.ended(query, words, ids, query.signal));
   }
 
   /** Null: there is nothing to look for. @param isAsked as in {@link find} */
@@ -132,6 +173,29 @@ export class RecallMemories {
       return memory === undefined ? [] : [namingOnly(memory, shown)];
     });
   }
+}
+
+/** Memories beside which ended ones are shown that recall has not found, and ended ones beside one memory. */
+const MOST_MORE = 3;
+const MOST_ENDED = 3;
+
+/** Memories in force, each followed by those that it has replaced, on the same page. Pure. */
+function besideEnded(text: string, found: readonly Memory[], replaced: readonly EndedMemories[]): Memory[] {
+  const known = new Set(found.map(({ id }) => id));
+  const others = replaced.filter(({ by }) => !known.has(by.id));
+  const fits = rankDocuments(
+    text,
+    others.map(({ ended }) => ended.map(({ subject, statement }) => `${subject} ${statement}`).join("\n")),
+  );
+  const more = fits.slice(0, MOST_MORE).flatMap(({ index }) => others[index]?.by ?? []);
+  const ended = new Map(replaced.map((one) => [one.by.id, one.ended.slice(0, MOST_ENDED)]));
+  const shown = [...more, ...found].flatMap(({ ...memory }) => {
+    const { page, isOnPageAlone } = memory;
+    const place = { ...(page && { page }), ...(isOnPageAlone && { isOnPageAlone }) };
+    return [memory, ...(ended.get(memory.id) ?? []).map((one) => ({ ...one, ...place }))];
+  });
+  const ids = shown.map(({ id }) => id);
+  return shown.map((memory) => namingOnly(memory, ids));
 }
 
 /** The text to search for: it includes the asker's name, if they ask about themselves. */

@@ -1,5 +1,6 @@
 import { type EntryReference, QUOTE_TOKENS } from "../core/entry.ts";
 import { sentencesOf } from "../text/terms.ts";
+import { newestWords } from "../text/text.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
 /** Decides whether recall runs, and which of its hits are shown. Pure. */
@@ -9,6 +10,8 @@ const QUESTION = /[?\uff1f\u061f]/;
 const LINKS = /(?<!\S)\S+:\/\/\S+/g;
 /** Share of a text without a question that a line must hold: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
+/** A text that must be covered more than this tells more than it asks. */
+const TELLS_MORE = LEAST_COVERAGE / 2;
 
 export function isQuestion(text: string): boolean {
   return QUESTION.test(text);
@@ -29,15 +32,44 @@ export function leastCoverage(text: string): number {
   return (LEAST_COVERAGE * told) / whole;
 }
 
-/**
- * Least share of the question in the best line; below it nothing is shown. Of 784 questions of recorded conversations, put to
- * another conversation, 219 find no such line; put to their own, four.
- */
-const LEAST_BEST = 0.2;
+/** How much a text asks for: it tells more than it asks; one answer; several. */
+export type Wanted = "told" | "one" | "several";
+
+/** Words that ask for several answers. */
+const ASKS_SEVERAL: readonly RegExp[] = [
+  /\b(?:which|who|whose|how many|how often|all|every|any|ever|else|other than|besides|what (?:are|were|kinds?|types?|sorts?|all))\b/i,
+  // "What books", "what new plans": a noun in the plural before its verb.
+  /\bwhat (?:[\w'-]+ ){0,3}[\w'-]{1,30}[a-rt-z]s (?:are|were|do|does|did|have|has|had|can|could|will|would|should|might)\b/i,
+  /\b(?:welche[nrsm]?|wer|wen|wem|wessen|wie ?viele|wie oft|was alles|alle[ns]?|jede[nrsm]?)\b/i,
+  /\b(?:quels|quelles|qui|combien|tou(?:te)?s)\b/i,
+  /(?<!\p{L})(?:cuáles|quién(?:es)?|cuánt[oa]s|tod[oa]s)(?!\p{L})/iu,
+  /(?<!\p{L})(?:какие|каких|кто|кого|сколько|все|всех)(?!\p{L})/iu,
+  /誰|だれ|どんな|どの|どれ|何人|何回|いくつ|すべて|全部|哪些|谁|誰|多少|几[个次]|所有/,
+];
+
+/** Longest text that is looked at, in UTF-16 units: its end. */
+const MAX_LENGTH = 2000;
+
+export function wantedBy(whole: string): Wanted {
+  const text = newestWords(whole, MAX_LENGTH);
+  if (leastCoverage(text) > TELLS_MORE) return "told";
+  return ASKS_SEVERAL.some((asks) => asks.test(text)) ? "several" : "one";
+}
+
+/** Thresholds for a whole search; nothing is shown if its best line is below both. */
+export interface Floor {
+  /** Of `RankedLines`. */
+  readonly fit: number;
+  /** Least share of the question in one line: a long question fits no line well. */
+  readonly coverage: number;
+}
+
+/** Chosen on recorded conversations: `bench -- recall-quality` says how many questions put to another one are shown lines. */
+const FLOOR: Floor = { fit: 0.285, coverage: 0.35 };
 
 /** The thresholds for hits of this text that are shown unasked. */
-export function worthShowing(text: string): { readonly leastCoverage: number; readonly leastBest: number } {
-  return { leastCoverage: leastCoverage(text), leastBest: LEAST_BEST };
+export function worthShowing(text: string): { readonly leastCoverage: number; readonly floor: Floor } {
+  return { leastCoverage: leastCoverage(text), floor: FLOOR };
 }
 
 /** Longest results of one search, and the header of each, in estimated tokens. */

@@ -10,13 +10,21 @@ import { newestWords } from "../text/text.ts";
 import { readLines } from "../store/search/found-lines.ts";
 import type { FoundLines, SearchQuery, SearchStore } from "../store/search/search.ts";
 import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
+import { type FoundPeople, NO_PEOPLE, NOBODY, type PeopleWords } from "../store/memory/people.ts";
 import { type Explanation, explanationsOf } from "./explained-terms.ts";
-import { askedDates } from "./asked-dates.ts";
 import { joinByPlace } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import { asksOfSelf } from "./own-words.ts";
-import { type MemoryRecallQuery, type RecallMemories, withExplained, wordsOf } from "./recall-memories.ts";
-import { asksForRecall, isQuestion } from "./recall-worth.ts";
+import { mostOnPages, pagesOf, type PeopleAsked, peopleAsked, withPages } from "./people.ts";
+import {
+  type MemoriesWithPeople,
+  type MemoryRecallQuery,
+  NO_WORDS,
+  type RecallMemories,
+  withExplained,
+  wordsOf,
+} from "./recall-memories.ts";
+import { asksForRecall, type Floor, isQuestion } from "./recall-worth.ts";
 import { type ExplainingTerms, rankLines, type RankingQuery } from "./rank-lines.ts";
 import {
   CANDIDATES,
@@ -35,6 +43,9 @@ const FREQUENCIES_FOR_MS = 10 * 60_000;
 /** The same while there are no statistics: the server makes them about a minute after the first entries. */
 const NO_FREQUENCIES_FOR_MS = 20_000;
 
+/** Entries that the picking terms may bring together, for each line that is wanted. */
+const CANDIDATES_PER_LINE = 5;
+
 const FIRST: Seq = 1;
 
 export interface RecallQuery {
@@ -51,8 +62,8 @@ export interface RecallQuery {
   readonly repliesTo?: Promise<string>;
   /** Least share of the question in a line (see `RankedLine`); default: 0. */
   readonly leastCoverage?: number;
-  /** Least share in the best line, without which nothing is found, unless an identifier matches or the text names a day; default: 0. */
-  readonly leastBest?: number;
+  /** Below it nothing is found, unless an identifier matches; default: none. */
+  readonly floor?: Floor;
   /** Ends the look-up, which then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -102,26 +113,39 @@ export class Recall {
     const inChannel = { ...query, channel: asked.channel };
     const near = this.#near(inChannel, asked);
     const search = await this.#toSearch(query);
-    let seqs: readonly Seq[] = [];
-    let remembered: Memory[];
-    if (search === null) remembered = await memories.byWords(asked, isQuestion(asked.text));
-    else {
-      const found = await this.#lookUp(inChannel, search, { memories, asked });
-      seqs = found.seqs;
-      remembered = memories.best(asked, found.memories, found.definitions);
+    const people = peopleAsked(asked.text, asked.names ?? []);
+    const wider = withRoomForPages(asked, people);
+    let found = NOTHING_FOUND;
+    let remembered: readonly Memory[];
+    if (search === null) {
+      const alone = await memories.byWords(wider, isQuestion(asked.text), people);
+      found = { ...found, about: alone.about };
+      remembered = alone.memories;
+    } else {
+      found = await this.#lookUp(inChannel, search, { memories, asked, people });
+      remembered = memories.best(wider, found.memories, found.definitions);
     }
     const close = await near;
-    const entries = await this.#said(inChannel, joined(seqs, close?.entries, query.limit));
+    const entries = await this.#said(inChannel, joined(found.seqs, close?.entries, query.limit));
     return {
       entries,
-      memories: memories.joined(remembered, close?.memories, asked.limit),
-      ...(close !== null && { arms: armsOf({ entries: seqs, memories: remembered }, close) }),
+      memories: await withPagesAndEnded(
+        { memories, asked, people },
+        { memories: memories.joined(remembered, close?.memories, wider.limit), about: found.about },
+      ),
+      ...(close !== null && {
+        arms: armsOf({ entries: found.seqs, memories: remembered.slice(0, asked.limit) }, close),
+      }),
     };
   }
 
-  /** Memories alone, if the text asks for any. @returns best first */
+  /** Memories alone, if the text asks for any. @returns best first, then those that stand on pages alone */
   async findMemories(memories: RecallMemories, asked: MemoryRecallQuery): Promise<Memory[]> {
-    return (await this.#asksForRecall(asked.text)) ? memories.find(asked, isQuestion(asked.text)) : [];
+    if (!(await this.#asksForRecall(asked.text))) return [];
+    const people = peopleAsked(asked.text, asked.names ?? []);
+    const wider = withRoomForPages(asked, people);
+    const found = await memories.findWithPeople(wider, isQuestion(asked.text), people);
+    return withPagesAndEnded({ memories, asked, people }, found);
   }
 
   /** Starts the search by meaning, beside that by words. For a text without a question, entries are searched by words alone. */
@@ -144,7 +168,7 @@ export class Recall {
     const { channel, signal } = query;
     if (explaining === undefined) {
       const lines = await this.#search.find(channel, search.query, signal);
-      return { seqs: search.best(lines, []), memories: [], definitions: [] };
+      return { ...NOTHING_FOUND, seqs: search.best(lines, []) };
     }
     const { memories, asked } = explaining;
     const both = await this.#both(
@@ -156,14 +180,13 @@ export class Recall {
       ...explanationsOf(newest(query.text), both.memories, asked.askers),
       ...repliedTo(query.text, (await query.repliesTo) ?? ""),
     ];
-    if (explanations.length === 0)
-      return { seqs: search.best(both.found, []), memories: both.memories, definitions: [] };
+    if (explanations.length === 0) return { ...NOTHING_FOUND, ...both, seqs: search.best(both.found, []) };
     const explained = await this.#explaining(explanations, search.query.terms, query.to);
     const terms = explained.flatMap((one) => one.terms.map(({ lexeme }) => lexeme));
     const { pick } = chooseTerms(terms, await this.#loadFrequencies(), query.to);
     const more = await this.#both(
       { ...search.query, pick: saidQuery(pick), terms: [...search.query.terms, ...terms], literals: [] },
-      explaining,
+      { memories, asked },
       { words: orQuery(terms), pieces: [], times: [], limit: CANDIDATES },
     );
     const lines = readLines(both.found.lines.told, more.found.lines.told);
@@ -171,20 +194,23 @@ export class Recall {
       seqs: search.best({ ...both.found, lines }, explained),
       memories: withExplained(both.memories, more.memories),
       definitions: explanations.map(({ definition }) => definition),
+      about: both.about,
     };
   }
 
   /** One look-up, if memories are looked for by words alone. @param words null: there is nothing to look for */
   async #both(
     search: SearchQuery,
-    { memories, asked }: Explaining,
+    { memories, asked, people = NO_PEOPLE }: Explaining,
     words: MemoryQuery | null,
-  ): Promise<{ found: FoundLines; memories: readonly MemoryHit[] }> {
+  ): Promise<{ found: FoundLines; memories: readonly MemoryHit[]; about: FoundPeople }> {
     const { channel, signal } = asked;
     if (words !== null && words.pieces.length === 0 && words.times.length === 0)
-      return this.#search.findWithMemories(asked, search, words, signal);
+      return this.#search.findWithMemories(asked, search, { ...words, people }, signal);
     const found = await this.#search.find(channel, search, signal);
-    return { found, memories: words === null ? [] : await memories.search(asked, words) };
+    if (words === null && people.words.length === 0) return { found, memories: [], about: NOBODY };
+    const { hits, about } = await memories.searchWithPeople(asked, words ?? NO_WORDS, people);
+    return { found, memories: hits, about };
   }
 
   /** The lexemes of definitions that the question does not have, each once. */
@@ -218,12 +244,14 @@ export class Recall {
 
   /** Null: there is nothing to look for. */
   async #toSearch(query: Omit<RecallQuery, "channel">): Promise<Search | null> {
-    const { from = FIRST, to, limit, leastCoverage = 0, leastBest = 0 } = query;
+    const { from = FIRST, to, limit, leastCoverage = 0, floor } = query;
     if (to < from || query.text.trim() === "") return null;
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const pieces = findPieces(text);
-    const { pick, rank } = chooseTerms([...lexemes, ...pairLexemes(pieces.unspaced)], frequencies, to);
+    const candidates = Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit);
+    const asked = [...lexemes, ...pairLexemes(pieces.unspaced)];
+    const { pick, rank } = chooseTerms(asked, frequencies, to, candidates);
     const literals = tellingLiterals(pieces.literals, frequencies, to);
     if (pick.length === 0 && literals.length === 0) return null;
     const terms = rank.map((term) => {
@@ -235,9 +263,11 @@ export class Recall {
       query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
       best({ lines, literals: exact }, explained) {
         const ranked = rankLines({ ...ranking, explained }, lines);
-        const isUnderFloor = exact.length === 0 && ranked.coverage.every((share) => share < leastBest);
-        // A line of an asked day need not contain the date.
-        if (isUnderFloor && askedDates(text, ranking.now).length === 0) return [];
+        const isUnderFloor =
+          floor !== undefined &&
+          ranked.fit < floor.fit &&
+          ranked.coverage.every((share) => share < floor.coverage);
+        if (isUnderFloor && exact.length === 0) return [];
         const fitting = ranked.seqs.filter((_, place) => (ranked.coverage[place] ?? 0) >= leastCoverage);
         return bestOf(fitting, exact).slice(0, limit);
       },
@@ -282,6 +312,8 @@ interface Search {
 interface Explaining {
   readonly memories: RecallMemories;
   readonly asked: MemoryRecallQuery;
+  /** People whose pages are asked for; default: nobody. */
+  readonly people?: PeopleWords;
 }
 
 interface LookedUp {
@@ -290,6 +322,23 @@ interface LookedUp {
   readonly memories: readonly MemoryHit[];
   /** Of terms in the query. */
   readonly definitions: readonly string[];
+  readonly about: FoundPeople;
+}
+
+const NOTHING_FOUND: LookedUp = { seqs: [], memories: [], definitions: [], about: NOBODY };
+
+/** What stands on a page takes no other memory's place. */
+function withRoomForPages(asked: MemoryRecallQuery, people: PeopleAsked): MemoryRecallQuery {
+  return { ...asked, limit: asked.limit + mostOnPages(people) };
+}
+
+/** Adds the pages of people to memories that were recalled, and what was so before. */
+async function withPagesAndEnded(
+  { memories, asked, people }: Explaining & { readonly people: PeopleAsked },
+  found: MemoriesWithPeople,
+): Promise<Memory[]> {
+  const shown = withPages(found.memories, pagesOf(people, found.about), asked.limit);
+  return memories.withEnded(asked, shown);
 }
 
 /** The words of a message explain the answers to it, as a definition explains its term. */

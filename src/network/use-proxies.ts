@@ -1,9 +1,10 @@
-import http from "node:http";
+import type { Agent, ClientRequest } from "node:http";
 import https from "node:https";
 import { createRequire } from "node:module";
 import type * as Undici from "undici";
 import { errorCode } from "../core/errors.ts";
 import { type Proxies, proxyFor, shownProxy } from "./proxies.ts";
+import { http } from "./node-http.ts";
 
 /**
  * Sends what the process asks of others through the proxies of its environment. Each part uses one of two clients:
@@ -25,7 +26,7 @@ export class ProxyError extends Error {
 interface InUse {
   readonly proxies: Proxies;
   readonly dispatcher: Undici.Dispatcher;
-  readonly agents: Map<string, http.Agent>;
+  readonly agents: Map<string, Agent>;
 }
 
 let inUse: InUse | null = null;
@@ -41,7 +42,7 @@ export function useProxies(proxies: Proxies | null): Disposable {
   const undici: typeof Undici = createRequire(import.meta.url)("undici");
   const before = undici.getGlobalDispatcher();
   const dispatcher = dispatcherFor(proxies, undici);
-  const agents = new Map<string, http.Agent>();
+  const agents = new Map<string, Agent>();
   inUse = { proxies, dispatcher, agents };
   undici.setGlobalDispatcher(dispatcher);
   giveSocketsAgents();
@@ -61,7 +62,7 @@ export function proxyDispatcher(): Undici.Dispatcher | undefined {
 }
 
 /** For a request of `node:http` or `node:https`; undefined: no proxies are in use, and the global agent does. */
-export function agentFor(url: URL): http.Agent | undefined {
+export function agentFor(url: URL): Agent | undefined {
   if (inUse === null) return undefined;
   const { proxies, agents } = inUse;
   const proxy = proxyFor(proxies, url);
@@ -148,7 +149,7 @@ function giveSocketsAgents(): void {
   const request = (
     options: string | URL | https.RequestOptions,
     ...rest: readonly unknown[]
-  ): http.ClientRequest => {
+  ): ClientRequest => {
     const agent = typeof options === "string" || options instanceof URL ? undefined : socketAgent(options);
     const asked =
       agent === undefined ? options : Object.assign(options, { agent, createConnection: undefined });
@@ -157,7 +158,7 @@ function giveSocketsAgents(): void {
   Object.assign(https, { request });
 }
 
-function socketAgent({ agent, createConnection, host, port }: https.RequestOptions): http.Agent | undefined {
+function socketAgent({ agent, createConnection, host, port }: https.RequestOptions): Agent | undefined {
   if (inUse === null || agent !== undefined || createConnection === undefined) return undefined;
   const url = URL.parse(`https://${host?.includes(":") === true ? `[${host}]` : host}:${port ?? 443}`);
   return url === null || proxyFor(inUse.proxies, url) === null ? undefined : agentFor(url);

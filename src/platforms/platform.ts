@@ -3,8 +3,10 @@ import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type {
+  Author,
   ChannelOnPlatform,
   ChannelPrivacy,
+  ChannelRename,
   GapStep,
   InboundEvent,
   InboundMessage,
@@ -132,6 +134,8 @@ export interface PlatformCapabilities {
   readonly drawsCards?: true;
   /** Actions of a message are drawn, as buttons. Default: they are not, and people type the commands. */
   readonly drawsActions?: true;
+  /** A message may have a file. Default: it may not. */
+  readonly takesFiles?: true;
   /** Its people sit before this process: no other daemon can reach them. Default: any daemon with the same configuration can. */
   readonly isHere?: true;
   /**
@@ -152,12 +156,36 @@ export interface PieceTiming {
    * elsewhere. Left out: only the interval limits pieces; it is not 0 where this is given.
    */
   readonly mayShow?: (idempotencyKey: string) => boolean;
+  /** Whether an unfinished answer in a channel can show its steps. Default: none can. */
+  readonly showsSteps?: (channel: ChannelAddress) => boolean;
   /** Called if a piece that `mayShow` allowed was not shown under that key, and no later piece follows. */
   readonly ended?: (idempotencyKey: string) => void;
 }
 
+/** A voice message, or another sound that was attached. */
+export interface InboundSound {
+  /** With an ending for its format. */
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  /** s; null: the platform does not say. */
+  readonly durationS: number | null;
+}
+
+export type Transcript =
+  | { readonly kind: "words"; readonly text: string }
+  /** `why`: for the message's readers; null: nobody may know. */
+  | { readonly kind: "none"; readonly why: string | null };
+
+export interface Transcripts {
+  /** Takes a bounded time, in which later messages of the channel wait. Does not throw. */
+  of(where: ChannelOnPlatform, author: Author, sound: InboundSound): Promise<Transcript>;
+}
+
 /** Receives a platform's messages and commands. Every adapter needs it. */
 export interface PlatformInbox {
+  /** Words of sounds, for the text of their message. Default: no model makes them. */
+  readonly transcripts?: Transcripts | undefined;
   /**
    * Appends the event to the log, and wakes its channel. Resolves once the event is durable.
    * @throws WeirError if the event could not be made durable: the adapter must not acknowledge it. UnstorableError if it never
@@ -173,8 +201,16 @@ export interface PlatformInbox {
   meetServers(platform: string, list: () => Promise<readonly Server[]>): Promise<void>;
   /** Stores whether channels are private now, the latest state of each. Resolves when that is stored, or Weir ends; must not reject. */
   meetChannels(platform: string, channels: readonly ChannelPrivacy[]): Promise<void>;
+  /** What the agent of a channel suggests to ask it, for a person who may ask it. Must not throw. Default: nothing. */
+  promptsFor?(where: ChannelOnPlatform, person: Author): readonly SuggestedPrompt[];
   /** Runs a command (`status`, `stop`, …) that bypasses the mailbox. Resolves with an answer for the asker alone. */
   command(command: InboundCommand): Promise<CommandAnswer>;
+}
+
+export interface SuggestedPrompt {
+  readonly title: string;
+  /** Said for the person who chooses it. */
+  readonly message: string;
 }
 
 /**
@@ -215,6 +251,10 @@ export interface CatchUpLedger {
   watermark(platform: string, account: string): Promise<Date | null>;
   /** Moves the watermark forward. An earlier time changes nothing, unless the stored time lies in the future. */
   moveWatermark(platform: string, account: string, to: Date): Promise<void>;
+  /** Ids that the platform has given to channels since the log has them; the oldest first. */
+  channelRenames(platform: string): Promise<readonly ChannelRename[]>;
+  /** Notes that a channel has another id from now on. */
+  renameChannel(platform: string, from: string, to: string): Promise<void>;
   /** The last received position of a connection, if the platform replays later events; null: unknown. */
   keptSession(platform: string, shard: number): Promise<KeptSession | null>;
   /**
@@ -255,6 +295,8 @@ export interface PlatformCommand {
   readonly help: string;
   /** A short list of commands has it. Default: only the whole list. */
   readonly isCommon?: true | undefined;
+  /** Its answer is a report, drawn in a box where a platform has boxes. Default: it is a sentence. */
+  readonly isReport?: true | undefined;
   /** Null: it has no argument. */
   readonly argument: null | {
     /** Name of the argument's field, where the platform has fields: small letters, digits, `-` and `_`, at most 32. */
@@ -264,6 +306,20 @@ export interface PlatformCommand {
     /** One line. */
     readonly help: string;
   };
+  /** A form in which people write its text, where the platform has forms. Default: it has none. */
+  readonly form?: CommandForm | undefined;
+}
+
+/** A form with one text. */
+export interface CommandForm {
+  /** At most 24 characters. */
+  readonly title: string;
+  /** Of the text; at most 45 characters. */
+  readonly label: string;
+  /** Longest text, in characters; at most 3,000. */
+  readonly maxLength: number;
+  /** The command alone, without an argument, opens it. Default: only buttons do. */
+  readonly opensAlone?: true;
 }
 
 export interface InboundCommand {
@@ -280,6 +336,9 @@ export interface InboundCommand {
 
 /** The answer to a `/stop` that has ended something: the ended answer says so itself. */
 export const STOPPED = "Stopped.";
+
+/** The answer to a choice that is made: the question's own message shows it. */
+export const ANSWERED = "Your answer is noted.";
 
 /** The answer to a command that failed. The reason is only logged: it may contain more than the asker may know. */
 export const COMMAND_FAILED = "That did not work. The log of Weir says why.";
@@ -303,18 +362,21 @@ export class PlatformError extends WeirError {
   readonly retryAfterMs: number | undefined;
   /** Of `gone`: only the message was deleted; its channel still exists, by the platform's answer. */
   readonly isMessageGone: boolean;
+  /** Of a `send` that found the message there: its id. The platform refuses to edit it. */
+  readonly editOf: string | undefined;
 
   constructor(
     platform: string,
     kind: PlatformError["kind"],
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; isMessageGone?: boolean } = {},
+    options: { cause?: unknown; retryAfterMs?: number; isMessageGone?: boolean; editOf?: string } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.platform = platform;
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
     this.isMessageGone = options.isMessageGone ?? false;
+    this.editOf = options.editOf;
   }
 
   get retryable(): boolean {

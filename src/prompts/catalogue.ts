@@ -108,6 +108,16 @@ const TEMPLATES = {
     from_time: "text",
     to_time: "text",
   },
+  /** The platform refused a part of an answer: the model learns that people have not seen it. */
+  undelivered: {
+    /** Where in the answer it is missing. */
+    kind: { oneOf: ["all", "beginning", "middle", "end", "file"] },
+    /** Which answer it is: when the message was said that it answers. */
+    asked_at: "text",
+    missing: "number",
+    /** Of the whole answer. */
+    characters: "number",
+  },
   /** What stands before the pictures that a tool has brought. */
   "result-images": {
     tool: "text",
@@ -133,6 +143,7 @@ const TEMPLATES = {
   closing: {},
   ...plainToolTemplates(),
   "tool-memory-save": {},
+  "tool-memory-revise": {},
   "tool-hand-off": {
     self: "text",
     /** Those that it may hand over to: `ID (NAME)`. */
@@ -166,6 +177,8 @@ const TEMPLATES = {
   /** To make one summary of several. */
   "compactor-merge": { count: "number", ...LIMIT },
   "compactor-shorten": LIMIT,
+  /** Asks which older memories new ones change. */
+  "compactor-revise": { older: "list", fresh: "list" },
   /** What became of the statements of one `memory_save`. */
   "memory-result": { kept: "number", dropped: "list" },
   /** A summary made without a model. */

@@ -83,10 +83,12 @@ function matches(
   if (platform !== channel.platform) return false;
   if (kind === "dm") return dms && (dmNames === undefined || dmNames.includes(channel.name));
   if (kind === "thread" && !threads) return false;
-  const { parent = null, channel: title = "" } = place ?? {};
+  const { parent = null, channel: title = "", newestId = "" } = place ?? {};
   // A thread's name is chosen by its creator: match its channel's name instead.
   const [ids, name] =
-    kind === "thread" ? [[channel.name, parent?.id ?? ""], parent?.name ?? ""] : [[channel.name], title];
+    kind === "thread"
+      ? [[channel.name, parent?.id ?? "", newestId], parent?.name ?? ""]
+      : [[channel.name, newestId], title];
   const isMeant = (nameKind: NameKind) => (wanted: string) =>
     holds(platform, nameKind, plainName(wanted), workspace);
   return (
@@ -204,7 +206,8 @@ function mayAsk(
   // By id alone: names can be copied.
   if (allowUsers.includes(id)) return true;
   // A channel that is configured by id belongs to the operator's server.
-  const isOurs = channels.includes(channel.name) || channels.includes(place?.parent?.id ?? channel.name);
+  const ids = new Set([channel.name, place?.parent?.id, place?.newestId]);
+  const isOurs = channels.some((one) => ids.has(one));
   return (
     allowRoles.length > 0 &&
     isNamed(

@@ -3,7 +3,7 @@ import type { Waker } from "../channel/waker.ts";
 import type { Absence } from "../core/entry.ts";
 import type { GatewayPlace, KeptSession } from "../core/gateway.ts";
 import type { ChannelAddress } from "../core/ids.ts";
-import type { ChannelOnPlatform, GapStep, InboundMessage } from "../core/message.ts";
+import type { ChannelOnPlatform, ChannelRename, GapStep, InboundMessage } from "../core/message.ts";
 import type { CatchUpLedger, ChannelPolicy, Gap } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { GapRow } from "../store/channels/gaps.ts";
@@ -15,7 +15,7 @@ import { retryWrite } from "../async/retry.ts";
 import { blame } from "./storable-event.ts";
 
 export interface BindingLedgerOptions {
-  readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions">;
+  readonly store: Pick<Store, "channels" | "gaps" | "watermarks" | "gatewaySessions" | "channelRenames">;
   readonly registry: Pick<ChannelRegistry, "loaded">;
   readonly waker: Pick<Waker, "mention">;
   readonly channelIds: ChannelIds;
@@ -119,6 +119,14 @@ export class BindingLedger implements CatchUpLedger {
 
   async moveWatermark(platform: string, account: string, to: Date): Promise<void> {
     await this.#options.store.watermarks.move(platform, account, to);
+  }
+
+  async channelRenames(platform: string): Promise<readonly ChannelRename[]> {
+    return this.#options.store.channelRenames.all(platform);
+  }
+
+  async renameChannel(platform: string, from: string, to: string): Promise<void> {
+    await retryWrite(async () => this.#options.store.channelRenames.note(platform, from, to));
   }
 
   async keptSession(platform: string, shard: number): Promise<KeptSession | null> {

@@ -13,9 +13,10 @@ import {
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { EditOutcome } from "../store/deletion/edits.ts";
+import type { QuotedWords } from "../store/deletion/quotes.ts";
 import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
-import { redactMessages, REDACTED_AT_ONCE } from "./redact-messages.ts";
+import { redactMessages, REDACTED_AT_ONCE, removeQuotes } from "./redact-messages.ts";
 import { retryWrite } from "../async/retry.ts";
 import { storableText } from "../text/text.ts";
 import type { Commands } from "./text-commands.ts";
@@ -53,7 +54,7 @@ export class MessageChanges {
   }
 
   async edit(edit: InboundEdit): Promise<Receipt> {
-    return this.#change(edit, async (row) => {
+    const receipt = await this.#change(edit, async (row) => {
       const result = await this.#write(row, edit);
       if (result.outcome === "unknown") return { outcome: "unknown_message" };
       await this.#parts.store.attached.dropUnnamed(edit.platform, edit.id, edit.text);
@@ -61,6 +62,15 @@ export class MessageChanges {
       const notedSeq = result.outcome === "noted" ? result.notedSeq : null;
       return { outcome: "accepted", seq: result.seq, notedSeq };
     });
+    await this.#removeQuotes(edit.platform, { messageId: edit.id, editedAt: edit.at });
+    return receipt;
+  }
+
+  /** Those of a message that is another one now, or gone. */
+  async #removeQuotes(platform: string, words: QuotedWords): Promise<void> {
+    const { store } = this.#parts;
+    const { result: rows } = await retryWrite(async () => store.quotes.channels(platform, words));
+    for (const row of rows) await removeQuotes(this.#parts, row, words);
   }
 
   /** An edit drops the memory of the message's old words, and adds a new one if the new words ask for it. */
@@ -78,13 +88,15 @@ export class MessageChanges {
 
   async delete(deletion: InboundDeletion): Promise<Receipt> {
     if (deletion.reactions !== undefined) return this.#takeBack(deletion.reactions, deletion);
-    return this.#change(deletion, async (channel) => {
+    const receipt = await this.#change(deletion, async (channel) => {
       const digester = this.#parts.digesterOf(channel);
       const seq = await this.#parts.store.log.delete(channel.id, deletion.id, digester);
       return seq === undefined
         ? { outcome: "unknown_message" }
         : { outcome: "accepted", seq, notedSeq: null };
     });
+    await this.#removeQuotes(deletion.platform, { messageId: deletion.id, editedAt: null });
+    return receipt;
   }
 
   /** In bounded batches, each one transaction: a later failure undoes no batch. */

@@ -2,11 +2,12 @@ import type { Waker } from "../channel/waker.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Deleted } from "../store/deletion/deletions.ts";
+import type { QuotedWords } from "../store/deletion/quotes.ts";
 import type { Store } from "../store/store.ts";
 import { writeThrough } from "./write-through.ts";
 
 export interface RedactionParts {
-  readonly store: Pick<Store, "people">;
+  readonly store: Pick<Store, "people" | "quotes">;
   readonly waker: Pick<Waker, "changed" | "doubt" | "memoriesGone">;
   readonly digesterOf: (channel: ChannelRow) => Digester;
 }
@@ -36,6 +37,7 @@ export async function redactPerson(
   let messages = 0;
   let memories = 0;
   await parts.store.people.leaveChoices(channel.address.platform, person, channel.id);
+  await removeQuotes(parts, channel, { person });
   while (mayGoOn()) {
     const ids = await parts.store.people.messagesIn(channel.id, person, REDACTED_AT_ONCE);
     if (ids.length === 0) return { messages, memories, isDone: true };
@@ -60,5 +62,19 @@ export async function redactMessages(
     async () => store.people.blank(channel.id, ids, digester),
     // A turn that has read any of them has read the first.
     ({ seqs }) => (seqs.length > 0 ? [Math.min(...seqs), null] : null),
+  );
+}
+
+/** Removes quotes from a channel, and from what its running turn reads. */
+export async function removeQuotes(
+  { store, waker, digesterOf }: RedactionParts,
+  channel: ChannelRow,
+  words: QuotedWords,
+): Promise<void> {
+  await writeThrough(
+    waker,
+    channel.id,
+    async () => store.quotes.remove(channel.id, words, digesterOf(channel)),
+    (seq) => (seq === undefined ? null : [seq, null]),
   );
 }

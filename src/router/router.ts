@@ -14,17 +14,21 @@ import type { Meant } from "../core/entry.ts";
 import type { Team } from "../core/team.ts";
 import { type AgentId, formatAddress, personKey } from "../core/ids.ts";
 import {
+  type Author,
   type ChannelOnPlatform,
   type ChannelPrivacy,
   type InboundChannelDeletion,
+  type InboundEdit,
   type InboundEvent,
   type InboundImage,
   type InboundMessage,
+  mentionId,
+  platformIdOf,
   REACTION_PREFIX,
   type Receipt,
   type Server,
 } from "../core/message.ts";
-import type { InboundCommand, PlatformInbox } from "../platforms/platform.ts";
+import type { InboundCommand, PlatformInbox, SuggestedPrompt, Transcripts } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
 import type { Store } from "../store/store.ts";
@@ -44,8 +48,10 @@ import { retryWrite } from "../async/retry.ts";
 import { assertStorable, blame } from "./storable-event.ts";
 import type { Refusals } from "./refusals.ts";
 import type { Speakers } from "./speakers.ts";
-import { type Commands, TextCommands, UNLIMITED } from "./text-commands.ts";
+import { type Commands, type TextCommand, TextCommands, UNLIMITED } from "./text-commands.ts";
 import type { Notices } from "./notices.ts";
+import type { Transcription } from "../llm/transcription.ts";
+import { type Bill, Transcriber, type TranscriberParts } from "./transcriber.ts";
 
 export interface RouterParts {
   readonly store: Store;
@@ -73,10 +79,20 @@ export interface RouterParts {
   /** Whether the agent of a channel sees pictures with its model there; only then are they stored. */
   readonly seesImages: (channel: ChannelRow) => boolean;
   readonly notices: Notices;
+  /** Null: sounds are only named. */
+  readonly transcription?: Transcription | null;
+  /** Needed beside it. */
+  readonly budgets?: TranscriberParts["budgets"];
   /** Open it before the intake. */
   readonly strangers: Strangers;
+  readonly promptsOf: (agent: AgentId) => readonly SuggestedPrompt[];
   /** The one sentence for a person whose request fails. */
   readonly failureText: (kind: "too_often" | "internal") => string;
+}
+
+interface AskedByEdit {
+  readonly isInLog: boolean;
+  readonly at: Date;
 }
 
 /** Limit of channels in each of the maps below. */
@@ -110,6 +126,7 @@ export class Router implements PlatformInbox {
   readonly erasures: ChannelErasure;
   /** Stores who may see the channels; dispose of it. */
   readonly privacy: ChannelPrivacyNotes;
+  readonly transcripts: Transcripts | undefined;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
@@ -129,6 +146,17 @@ export class Router implements PlatformInbox {
     this.#messageChanges = new MessageChanges(parts);
     this.erasures = new ChannelErasure(parts);
     this.privacy = new ChannelPrivacyNotes(parts.store, parts.log);
+    const { transcription = null, budgets, log } = parts;
+    this.transcripts =
+      transcription === null || budgets === undefined
+        ? undefined
+        : new Transcriber({
+            transcription,
+            budgets,
+            log,
+            calls: parts.store.modelCalls,
+            billTo: async (where, author) => this.#billTo(where, author),
+          });
   }
 
   /** The bindings have changed: each channel is looked up again with its next message. */
@@ -151,7 +179,7 @@ export class Router implements PlatformInbox {
       case "message":
         return this.#message(event);
       case "edit":
-        return this.#messageChanges.edit(event);
+        return this.#edit(event);
       case "deletion":
         return this.#messageChanges.delete(event);
       case "channel_deletion":
@@ -190,8 +218,23 @@ export class Router implements PlatformInbox {
     return asked === "within" ? null : NOT_RUN;
   }
 
+  promptsFor(where: ChannelOnPlatform, person: Author): readonly SuggestedPrompt[] {
+    const binding = this.#find(where);
+    const isHeard =
+      binding !== undefined && isAnswered(binding, where, person, this.#holds, this.strangers.find);
+    return isHeard ? this.#parts.promptsOf(binding.agent) : [];
+  }
+
   async meetChannels(_platform: string, channels: readonly ChannelPrivacy[]): Promise<void> {
     await this.privacy.note(channels);
+  }
+
+  /** A message of somebody who is heard there will be in its log. */
+  async #billTo(where: ChannelOnPlatform, author: Author): Promise<Bill | null> {
+    const binding = this.#find(where);
+    if (binding === undefined || !isAnswered(binding, where, author, this.#holds, this.strangers.find))
+      return null;
+    return { agent: binding.agent, channel: await this.#channelIds.of(where, binding) };
   }
 
   #find(where: ChannelOnPlatform): Binding | undefined {
@@ -202,7 +245,21 @@ export class Router implements PlatformInbox {
     await this.#parts.names.meet(platform, list);
   }
 
-  async #message(said: InboundMessage): Promise<Receipt> {
+  /** An edit may make a message one to answer: a missed one is appended, and one of the log gets an entry that asks for it. */
+  async #edit(edit: InboundEdit): Promise<Receipt> {
+    const receipt = await this.#messageChanges.edit(edit);
+    const { said } = edit;
+    if (said === undefined) return receipt;
+    const { result: isAsked } = await retryWrite(async () =>
+      this.#parts.store.log.isAskedBefore(said.channel, said.id, edit.at),
+    );
+    if (isAsked === true) return receipt;
+    const asked = await this.#message(said, { isInLog: isAsked !== undefined, at: edit.at });
+    return asked.outcome === "accepted" ? asked : receipt;
+  }
+
+  /** @param edit the message is asked by an edit; default: it has just been said */
+  async #message(said: InboundMessage, edit?: AskedByEdit): Promise<Receipt> {
     const binding = this.#find(said);
     if (binding === undefined) {
       this.#tellUnbound(said);
@@ -211,6 +268,7 @@ export class Router implements PlatformInbox {
     }
     const addressee = await this.#addressee(binding, said);
     const message = addressee === undefined ? said : { ...said, addressed: true };
+    if (edit !== undefined && !message.addressed) return { outcome: "ignored" };
     const takesPart = await this.#takesPart(binding, message);
     const admission = await this.#admit(binding, message, takesPart);
     const isHeard = isAnswered(binding, message, message.author, this.#holds, this.strangers.find);
@@ -228,10 +286,16 @@ export class Router implements PlatformInbox {
       if (this.#commands.find(message) !== null) return { outcome: "ignored" };
       this.#parts.refusals.note(message, "too_old");
     }
-    const isAsked = admission.outcome === "turn";
+    const isRepeated = await this.#wasAnswered(message);
+    const isAsked = admission.outcome === "turn" && !isRepeated;
     const mayRun = (): boolean => this.#roles.isWithinRate(binding, message, () => NOT_RUN);
     const mayBeCommand = isAsked && addressee?.isAsk !== true;
-    const command = mayBeCommand ? this.#commands.find(message) : null;
+    // An edit or a proxy runs nothing, and refused edits leave nothing in the log.
+    const isNew = edit === undefined && message.replaces === undefined;
+    const find = async (): Promise<TextCommand | null> =>
+      isNew ? this.#commands.findMeant(message) : this.#commands.find(message);
+    const command = mayBeCommand ? await find() : null;
+    if ((edit !== undefined && !isAsked) || (!isNew && command !== null)) return { outcome: "ignored" };
     if (command !== null) {
       await this.#openFor(command.name, message, binding);
       await this.#commands.run(message, command, mayRun);
@@ -240,15 +304,18 @@ export class Router implements PlatformInbox {
     const agent = addressee?.member.agent ?? null;
     const tooOften = (): string => this.#parts.failureText("too_often");
     const role = this.#roles.of(binding, message, isAsked, agent, tooOften);
-    const id = await this.#messageChanges.idOf(message);
+    const { quote, ...about } = edit?.isInLog === true ? askingFor(message, edit.at) : message;
+    const id = await this.#messageChanges.idOf(about);
     const addressed = role !== "listens";
     if (isAsked && !addressed && message.isBackground !== true)
       this.#parts.refusals.note(message, "too_often");
     return this.#append(
       {
-        ...message,
+        ...about,
         id,
         addressed,
+        // Only a turn is shown it.
+        ...(addressed && quote !== undefined && { quote }),
         ...(addressed && agent !== null && { agent }),
         ...(!isHeard && { unheard: true }),
       },
@@ -306,7 +373,7 @@ export class Router implements PlatformInbox {
     this.#roles.appended(binding, message, { id, seq }, role);
     events.emit({ type: "message_accepted", channel, seq, messageId, addressed });
     if (addressed && binding.acknowledge !== "")
-      notices.acknowledge(message.channel, messageId, binding.acknowledge);
+      notices.acknowledge(message.channel, platformIdOf(messageId) ?? messageId, binding.acknowledge);
     if (appended.duplicate) return { outcome: "accepted", seq };
     const loaded = addressed ? this.#roles.awaits(binding, message) : undefined;
     void waker.notify(id, appended.entry, appended.turn).finally(loaded);
@@ -314,8 +381,10 @@ export class Router implements PlatformInbox {
   }
 
   /** A deleted message may be delivered again; its pictures stay deleted. */
-  async #keepImages({ channel, id }: InboundMessage, images: readonly InboundImage[]): Promise<void> {
+  async #keepImages(message: InboundMessage, images: readonly InboundImage[]): Promise<void> {
     const { channels, attached } = this.#parts.store;
+    const { channel } = message;
+    const id = platformIdOf(message.id) ?? message.id;
     const { platform } = channel;
     const row = await channels.find(channel);
     if (row === undefined || !this.#parts.seesImages(row)) return;
@@ -326,6 +395,12 @@ export class Router implements PlatformInbox {
   async #wasTakenBack({ channel, id, kind, isBackground }: InboundMessage): Promise<boolean> {
     if (kind !== "thread" || isBackground !== true) return false;
     return this.#parts.store.channels.wasTakenBack(channel.platform, id);
+  }
+
+  /** The person has the answer to the message that this one repeats: it is only context. */
+  async #wasAnswered({ channel, replaces }: InboundMessage): Promise<boolean> {
+    if (replaces === undefined) return false;
+    return (await retryWrite(async () => this.#parts.store.log.wasAnswered(channel, replaces))).result;
   }
 
   /** Whether a message that is kept as mere context because it is old would have caused a turn if it were new. */
@@ -373,4 +448,10 @@ export class Router implements PlatformInbox {
     this.erasures.begin();
     return { outcome: "accepted", seq: 0 };
   }
+}
+
+/** The entry that asks for an answer to a message of the log. It replies to the message, whose words a turn is shown by that. */
+function askingFor(message: InboundMessage, at: Date): InboundMessage {
+  const text = "(edited an earlier message, which asks you since then)";
+  return { ...message, id: mentionId(message.id), text, at, replyTo: message.id };
 }

@@ -4,7 +4,7 @@ import { errorMessage } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
 import type { MemoryDraft } from "../core/memory.ts";
 import type { InboundMessage } from "../core/message.ts";
-import { type Asker, type InboundCommand, STOPPED } from "../platforms/platform.ts";
+import { type Asker, ANSWERED, type InboundCommand, STOPPED } from "../platforms/platform.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import { retryWrite } from "../async/retry.ts";
@@ -13,6 +13,8 @@ import type { Notices } from "./notices.ts";
 export interface Commands {
   has(name: string): boolean;
   run(command: InboundCommand): Promise<CommandAnswer>;
+  /** The command that a person gives by a plain message; null: the message is none. */
+  commandIn(message: Pick<InboundMessage, "channel" | "author" | "text">): Promise<TextCommand | null>;
   /** Whether a command's message is kept: the log has the message once the command has run. */
   keepsMessage(name: string): boolean;
   /** The memory that the author of a message asks to keep; null: the message asks for no memory. */
@@ -35,7 +37,11 @@ interface TextCommandsParts {
   readonly failureText: (kind: "internal") => string;
 }
 
-const STOP_SIGN = "🛑";
+/** Emoji that replace an answer in a channel. */
+const SIGNS: ReadonlyMap<CommandAnswer, string> = new Map([
+  [STOPPED, "🛑"],
+  [ANSWERED, "✅"],
+]);
 /** `/stop` is exempt from the rate limit: it ends costs. */
 export const UNLIMITED = "stop";
 
@@ -45,6 +51,12 @@ export class TextCommands {
 
   constructor(parts: TextCommandsParts) {
     this.#parts = parts;
+  }
+
+  /** The command in a message, or null, by its words or by what it answers. @throws WeirError if the database does not answer */
+  async findMeant(message: InboundMessage): Promise<TextCommand | null> {
+    const found = this.find(message);
+    return found !== null || message.author.isBot ? found : this.#parts.commands.commandIn(message);
   }
 
   /** The command in a message, or null. Bots' messages have no commands: two bots would run each other's refusals without end. */
@@ -82,7 +94,7 @@ export class TextCommands {
     const where = { channel, kind, workspace };
     try {
       const answer = await commands.run({ channel, ...command, asker, said: { id, text, at }, where });
-      notices.answer(channel, message, answer, answer === STOPPED ? STOP_SIGN : null);
+      notices.answer(channel, message, answer, SIGNS.get(answer) ?? null);
     } catch (error) {
       log.warn({ channel: formatAddress(channel), why: errorMessage(error) }, "command_failed");
       notices.answer(channel, message, failureText("internal"), null);
@@ -91,7 +103,7 @@ export class TextCommands {
 }
 
 /** A command typed into a message, after a mention or alone. */
-interface TextCommand {
+export interface TextCommand {
   /** Without the slash. */
   readonly name: string;
   readonly argument: string;

@@ -4,6 +4,7 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
+import { ChannelRenameStore } from "./channels/channel-renames.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
@@ -15,6 +16,7 @@ import { allCarriers } from "./deletion/carriers/carriers.ts";
 import { DeletionEngine } from "./deletion/deletion-engine.ts";
 import { ErasureStore } from "./deletion/erasures.ts";
 import { TermKeys } from "./deletion/fingerprints.ts";
+import { QuoteStore } from "./deletion/quotes.ts";
 import { RetentionStore } from "./deletion/retention.ts";
 import { GapStore, ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore, GatewayShardStore } from "./channels/gateway-shards.ts";
@@ -24,6 +26,7 @@ import { LearnedModelStore } from "./models/learned-models.ts";
 import { RefusedFieldStore } from "./models/refused-fields.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
+import { RevisionStore } from "./memory/revisions.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
 import { SharedMemoryStore } from "./memory/shared-memories.ts";
@@ -85,6 +88,7 @@ export function createStore(
     search: new SearchStore(db),
     vectors: new VectorStore(db),
     memories: new MemoryStore(db),
+    revisions: new RevisionStore(db),
     cited: new CitedMemoryStore(db),
     transfer: new MemoryTransferStore(db),
     sharedMemories: new SharedMemoryStore(db),
@@ -94,12 +98,14 @@ export function createStore(
     requests: new RequestStore(db),
     past: new PastStore(db),
     people: new PersonalDataStore(db, engine),
+    quotes: new QuoteStore(db, engine),
     runCommands: new RunCommandStore(db),
     answers: new AnswerProvenanceStore(db),
     fates: new MessageFateStore(db),
     attached: new AttachmentStore(db),
     gaps: new GapStore(db),
     watermarks: new ListeningWatermarkStore(db),
+    channelRenames: new ChannelRenameStore(db),
     gatewaySessions: new GatewaySessionStore(db),
     gatewayShards: new GatewayShardStore(db),
     erasures: new ErasureStore(db),

@@ -22,6 +22,8 @@ export type WeirEvent =
     }
   /** A turn's search before its first model call, and its duration. */
   | { type: "recalled"; channel: string; turn: number; entries: number; memories: number; ms: number }
+  /** A running turn has taken in what people said meanwhile, up to `toSeq`. */
+  | { type: "turn_steered"; channel: string; turn: number; messages: number; toSeq: number }
   /** `tool`: "unknown" if the model invented the name. */
   | {
       type: "tool_called";

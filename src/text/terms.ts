@@ -1,3 +1,4 @@
+import { once } from "../core/once.ts";
 import { EDGELESS_SCRIPTS } from "./scripts.ts";
 import { normalForm, plainDigits } from "./text.ts";
 import { withoutUnseen } from "./unseen.ts";
@@ -15,7 +16,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   were what when where which who whom whose why will with would yes you your`.split(/\s+/),
 );
 
-const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
+const sentences = once(() => new Intl.Segmenter("und", { granularity: "sentence" }));
 
 /** The sentences of a text, trimmed and not empty; a line break ends one, too. */
 export function splitSentences(text: string): string[] {
@@ -41,7 +42,7 @@ function* sentencesIn(line: string): Generator<string, void, void> {
     return;
   }
   let open = "";
-  for (const { segment } of sentences.segment(line)) {
+  for (const { segment } of sentences().segment(line)) {
     open += segment;
     if (!/(?:\s|[^\p{ASCII}])$/u.test(segment)) continue;
     yield open;

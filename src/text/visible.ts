@@ -1,3 +1,4 @@
+import { once } from "../core/once.ts";
 import { escaped } from "./unseen.ts";
 
 /**
@@ -56,7 +57,7 @@ const IN_STRING: ReadonlyMap<string, string> = new Map([
 
 function marksOf(text: string): Marked {
   const marked = new Marked(text);
-  if (EMOJI_PART.test(text)) marked.keep(text.matchAll(EMOJI));
+  if (EMOJI_PART.test(text)) marked.keep(text.matchAll(emoji()));
   marked.escape(text.matchAll(UNSEEN));
   for (const { 0: marks, index } of text.matchAll(MARKS)) markMarks(marked, text, marks, index);
   for (const { 0: word, index } of text.matchAll(WORDS)) markMixed(marked, word, index);
@@ -104,7 +105,7 @@ class Marked {
   }
 }
 
-const EMOJI = /\p{RGI_Emoji}/gv;
+const emoji = once(() => /\p{RGI_Emoji}/gv);
 /** Without one of these, an emoji needs no escape. */
 const EMOJI_PART = /\u200d|\u20e3|\ufe0f|\u{e007f}/u;
 const UNSEEN = /[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]--[ ]]/gv;

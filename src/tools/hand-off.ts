@@ -20,6 +20,7 @@ export function handOffTool(
   const agents = others.map(({ id, name }) => (name === id ? id : `${id} (${name})`));
   return makeTool({
     name: "hand_off",
+    shownAs: null,
     description: prompts.render("tool-hand-off", { self, agents }).trim(),
     input: Input,
     run: async (input, context) => context.handOff(input),

@@ -10,6 +10,7 @@ const LIMIT = 10;
  */
 export const memoryRecall = defineTool({
   name: "memory_recall",
+  shownAs: "Looking through memories",
   needs: "memories",
   input: Input,
   isStandalone: true,

@@ -22,6 +22,7 @@ export const react = defineTool({
   name: "react",
   input: Input,
   timeoutMs: TIMEOUT_MS,
+  shownAs: null,
   async run(input, context) {
     const reaction = await putReaction(input.emoji, context);
     if (reaction !== "shown") throw new ToolFailure(WHY_NOT[reaction]);

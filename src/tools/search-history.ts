@@ -10,6 +10,7 @@ const Input = z.strictObject({
 /** `search_history`: finds earlier messages of this channel, in view or not. */
 export const searchHistory = defineTool({
   name: "search_history",
+  shownAs: "Searching earlier messages",
   needs: "messages",
   input: Input,
   isStandalone: true,

@@ -8,6 +8,7 @@ export const skip = defineTool({
   name: "skip",
   input: Input,
   isReadOnly: true,
+  shownAs: null,
   async run(input) {
     return { kind: "skip", reason: input.reason };
   },

@@ -3,7 +3,7 @@ import type { AskMode } from "../core/ask-mode.ts";
 import type { EntryReference, MemoryReference } from "../core/entry.ts";
 import type { ToolSpec } from "../core/context.ts";
 import type { KitOf } from "../core/feature-key.ts";
-import type { AgentId } from "../core/ids.ts";
+import type { AgentId, TurnId } from "../core/ids.ts";
 import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
 import type { PlainTool } from "../config/tool-names.ts";
@@ -29,6 +29,10 @@ export interface Tool {
   check?(input: unknown): void;
   /** What an agent must have to be offered it. Default: no condition. */
   readonly needs?: ToolNeed;
+  /** What people may see while it runs; null: nothing. Default: its name. */
+  readonly shownAs?: string | null;
+  /** Another agent does its work. Default: it does not. */
+  readonly isDelegation?: true;
   /** It changes which texts of the agent's folder are active in the channel. Default: it does not. */
   readonly changesTexts?: true;
   /** It writes files of the agent's folder. Default: it does not. */
@@ -93,6 +97,8 @@ export interface ToolContext extends ToolKit {
    * Models give other ids each time.
    */
   readonly effectKey: string;
+  /** The turn that asked for the call, where that is another one: a person has allowed it since. */
+  readonly askedIn?: TurnId;
   /** Whether pictures are shown to who has called. */
   readonly seesImages: boolean;
   /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
@@ -134,6 +140,8 @@ export interface ToolDefinition<Input> {
   readonly changesTexts?: true;
   readonly writesFolder?: true;
   readonly source?: string;
+  readonly shownAs?: string | null;
+  readonly isDelegation?: true;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
 
@@ -160,7 +168,7 @@ export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
   const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
-  const { changesTexts, writesFolder, source } = definition;
+  const { changesTexts, writesFolder, source, shownAs, isDelegation } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -175,6 +183,8 @@ export function makeTool<Input>(
     ...(changesTexts !== undefined && { changesTexts }),
     ...(writesFolder !== undefined && { writesFolder }),
     ...(source !== undefined && { source }),
+    ...(shownAs !== undefined && { shownAs }),
+    ...(isDelegation !== undefined && { isDelegation }),
     check: (given) => void parse(given),
     run: async (given, context) => definition.run(parse(given), context),
   };

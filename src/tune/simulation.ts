@@ -19,7 +19,13 @@ import { type CompactionState, decide, mustLand } from "../compactor/policy/poli
 import { assemble, type ContextSources } from "../context/assemble.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
 import { SUMMARY_LABEL_TOKENS } from "../context/render.ts";
-import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import {
+  type Budget,
+  extractTokens,
+  lastingDynamicTokens,
+  tokenBudgetAt,
+  usableTokens,
+} from "../context/usage.ts";
 import type { JobPlan } from "../core/compaction.ts";
 import type { Entry, EntryReference, RememberedStatement } from "../core/entry.ts";
 import { answeredMessages, type History, rawFrom, type TurnRange } from "../core/history.ts";
@@ -217,7 +223,7 @@ export class Simulation {
     this.#parts.onRequest?.(fit, replayed.turn);
     // Such a turn fails with a notice, and sends nothing.
     if (overflows) return;
-    this.#dynamicTokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
+    this.#dynamicTokens = lastingDynamicTokens(context);
     this.#tally.request(context);
   }
 
@@ -288,7 +294,7 @@ export class Simulation {
     const everyRequest = fixed + Math.max(dynamic, this.#dynamicTokens);
     return mayBeFull(
       this.history,
-      knownRequest(agent.config.compaction, everyRequest, () => budget),
+      knownRequest(agent.config.compaction, { everyRequest, fixed }, () => budget),
     );
   }
 
@@ -352,7 +358,11 @@ export class Simulation {
 
   #begin(plan: JobPlan): void {
     const { budget, lengths, summariserMs } = this.#parts;
-    const tokens = summaryTokens(lengths, plan, capOfSummary(this.history, plan, budget));
+    const tokens = summaryTokens(
+      lengths,
+      plan,
+      capOfSummary(this.history, plan, budget, this.#everyRequest?.fixed ?? 0),
+    );
     this.#job = { ...this.#past.plan(plan, tokens), endsAt: this.#now + summariserMs };
     this.#tally.summariserRead += this.#readBy(plan);
     this.#tally.summariserWrote += tokens;

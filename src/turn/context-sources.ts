@@ -5,35 +5,42 @@ import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, AskedMessage } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
 import { quotedName } from "./quoted-name.ts";
+import { LEAST_RECALLED } from "../context/usage.ts";
 import { escapeLabels } from "../context/labels.ts";
 import { capText } from "../context/cap.ts";
-import { dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
+import { begunTo, dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
 import { type Seq, turnId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
-import type { EntryReference, RememberedStatement } from "../core/entry.ts";
+import type { EntryReference, RecalledStatement } from "../core/entry.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
+import { inPageOrder } from "../memory/people.ts";
+import { type Wanted, wantedBy } from "../memory/recall-worth.ts";
 import type { Agent } from "./agent.ts";
 
 /** Number of recent speakers that the dynamic part names. */
 const PEOPLE = 12;
-/** Shown length of a recalled message, in UTF-16 units: of the best ones, and of the others. */
+/** Shown length of a recalled message, in UTF-16 units: of the best ones, and of the others where nothing is asked. */
 const BEST_PASSAGES = 4;
 const BEST_LENGTH = 400;
 const PASSAGE_LENGTH = 200;
-/** Limit for all recalled messages, in estimated tokens: about 650 of a tokenizer. */
-const RECALLED_TOKENS = 740;
+/** Share of the usable window for all recalled messages, by how much is asked for. */
+const RECALLED_SHARE: Readonly<Record<Wanted, number>> = { told: 0, one: 1 / 6, several: 2 / 9 };
+/** Most estimated tokens of all recalled messages, whatever the window. */
+const MOST_RECALLED = 4000;
 /** Separates recalled messages that are not adjacent, so that they do not read as question and answer. */
 const GAP = "…";
 /** Replied-to messages that are shown, and the shown length of each, in UTF-16 units. */
 const MAX_REPLIES = 5;
 const REPLY_LENGTH = 300;
+const QUOTE_LENGTH = 4000;
 
 /** The results of a turn's look-ups. */
 export interface LookedUp {
   /** The best first. */
   readonly recalled: readonly EntryReference[];
-  readonly remembered: readonly RememberedStatement[];
+  /** The best first; those that stand on pages alone last, page by page. */
+  readonly remembered: readonly RecalledStatement[];
   readonly attached: Attached;
   /** An extract of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
@@ -70,6 +77,8 @@ export interface Attached {
 export interface Reply {
   readonly author: string;
   readonly to: EntryReference;
+  /** The log does not have it, so that no search finds more of it. */
+  readonly isUnheard?: true;
 }
 
 export const NOTHING_ATTACHED: Attached = { replies: [], images: [] };
@@ -124,17 +133,18 @@ export interface Scene extends SectionScene {
 
 /** The sources of a context of this agent. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
-  const { history, turn, remembered, isUnfound, attached, extract, now, scene } = situation;
+  const { history, turn, remembered, isUnfound, attached, extract, now, scene, usable } = situation;
   const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
+  const wanted = wantedBy(asked.map(({ text }) => text).join("\n"));
   const learned = history.learned.lines({ asked, isDirect: scene.isDirect === true, now });
   const sections = chooseSections(
     agent.folder.current,
     scene,
     asked,
-    sectionLimits(situation.usable),
+    sectionLimits(usable),
     situation.channelFiles,
     situation.activeTexts,
   );
@@ -147,10 +157,10 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
     renderer: agent.renderer,
     images: attached.images,
     resultImages: situation.resultImages ?? [],
-    pruning: { ...agent.config.pruning, fromTokens: agent.config.pruning.threshold * situation.usable },
+    pruning: { ...agent.config.pruning, fromTokens: agent.config.pruning.threshold * usable },
     dynamic: {
-      make: (omission, room = Infinity, due = 0) => {
-        const statements = rememberedLines(agent, remembered, room / 4);
+      make: (omission, room = Infinity, due = 0, quotable = Infinity) => {
+        const statements = rememberedSections(agent, remembered, { room: room / 4, usable });
         const replies = replyLines(agent, attached.replies);
         const answered = fitting(replies, room / 4);
         const left = extractOf(omission, extract, room / 4);
@@ -162,14 +172,15 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const noted = withinRoom(sections.dynamic, room);
         const rest =
           room * 0.75 -
-          tokensOf([...statements, ...answered, ...taught, ...working.flatMap(({ lines }) => lines)]) -
+          statements.tokens -
+          tokensOf([...answered, ...taught, ...working.flatMap(({ lines }) => lines)]) -
           (left?.tokens ?? 0) -
           noted.tokens;
-        const passages = recalledLines(agent, recalled, rest);
+        const passages = recalledLines(agent, recalled, limitsOf(wanted, usable, Math.min(rest, quotable)));
         const shown = [
           ...noted.sections,
           ...quoted("learned", taught, learned.length),
-          ...quoted("remembered", statements, remembered.length),
+          ...statements.sections,
           ...quoted("recalled", passages, recalled.length),
           ...(isUnfound ? [plain("unfound", agent.texts.unfound())] : []),
           ...working.flatMap(({ kind, lines }) => quoted(kind, lines, lines.length)),
@@ -188,6 +199,23 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         return { text, sections: [...shown, ...noted.leftOut] };
       },
     },
+  };
+}
+
+/** Limits for recalled messages. */
+interface RecalledLimits {
+  /** Estimated tokens of all. */
+  readonly room: number;
+  /** UTF-16 units of each but the best. */
+  readonly length: number;
+}
+
+/** @param room estimated tokens that the rest of the dynamic part leaves */
+function limitsOf(wanted: Wanted, usable: number, room: number): RecalledLimits {
+  const share = Math.floor(RECALLED_SHARE[wanted] * usable);
+  return {
+    room: Math.min(room, MOST_RECALLED, Math.max(LEAST_RECALLED, share)),
+    length: wanted === "told" ? PASSAGE_LENGTH : BEST_LENGTH,
   };
 }
 
@@ -255,8 +283,10 @@ interface AskedBy extends AskedMessage {
 
 /** The messages to answer, reduced to the inputs of sections and of what was learned. */
 function askedIn(history: History, turn: TurnRange): AskedBy[] {
+  // What it has taken in changes no part of its request that stands before: the rest would be paid for again.
+  const to = begunTo(history, turn);
   return dueMessages(history)
-    .filter(({ seq }) => seq <= turn.toSeq)
+    .filter(({ seq }) => seq <= to)
     .map(({ author, text }) => ({ authorId: author.id, authorName: author.name, text }));
 }
 
@@ -310,39 +340,51 @@ function omissionMarker(agent: Agent, omission: Omission): string {
 
 function peopleOf(history: History, turn: TurnRange): string[] {
   const names = new Set<string>();
+  const to = begunTo(history, turn);
   for (let index = history.entries.length - 1; index >= 0 && names.size < PEOPLE; index--) {
     const entry = history.entries[index];
-    if (entry?.kind === "user" && entry.seq <= turn.toSeq && !isDueWork(entry.messageId))
+    if (entry?.kind === "user" && entry.seq <= to && !isDueWork(entry.messageId))
       names.add(entry.author.name);
   }
   return [...names];
 }
 
-/** A recalled message without its head, which depends on the one before it. */
+/** A recalled message. Its head depends on the one before it. */
 interface Passage {
   readonly said: EntryReference;
   readonly body: string;
-  readonly tokens: number;
+  head: string;
 }
 
-/** @param recalled the best first. @returns the best that there is room for, oldest first */
-function recalledLines(agent: Agent, recalled: readonly EntryReference[], room: number): string[] {
-  const limit = Math.min(room, RECALLED_TOKENS);
-  let shown: Passage[] = [];
+/**
+ * The best messages that there is room for, oldest first.
+ * @param recalled the best first
+ */
+function recalledLines(
+  agent: Agent,
+  recalled: readonly EntryReference[],
+  { room, length }: RecalledLimits,
+): string[] {
+  const shown: Passage[] = [];
+  let left = room;
   for (const [place, said] of recalled.entries()) {
     if (said.text === null) continue;
-    const length = place < BEST_PASSAGES ? BEST_LENGTH : PASSAGE_LENGTH;
-    const short = said.text.length > length ? `${sliceWhole(said.text, 0, length)} …` : said.text;
+    const most = place < BEST_PASSAGES ? BEST_LENGTH : length;
+    const short = said.text.length > most ? `${sliceWhole(said.text, 0, most)} …` : said.text;
     const body = escapeLabels(capText(short, room / 3));
-    const tried = [...shown, { said, body, tokens: estimateTokens(body) }].toSorted(
-      (a, b) => a.said.seq - b.said.seq,
-    );
-    const tokens = tried.reduce((sum, one, index) => {
-      return sum + estimateTokens(recalledHead(agent, one.said, tried[index - 1]?.said)) + one.tokens + 1;
-    }, 0);
-    if (tokens <= limit) shown = tried;
+    const at = shown.findIndex((one) => one.said.seq > said.seq);
+    const next = shown[at];
+    const before = at < 0 ? shown.at(-1) : shown[at - 1];
+    const head = recalledHead(agent, said, before?.said);
+    const nextHead = next === undefined ? "" : recalledHead(agent, next.said, said);
+    const grown = next === undefined ? 0 : estimateTokens(nextHead) - estimateTokens(next.head);
+    const tokens = estimateTokens(head) + estimateTokens(body) + 1 + grown;
+    if (tokens > left) continue;
+    left -= tokens;
+    if (next !== undefined) next.head = nextHead;
+    shown.splice(at < 0 ? shown.length : at, 0, { said, body, head });
   }
-  return shown.map(({ said, body }, index) => recalledHead(agent, said, shown[index - 1]?.said) + body);
+  return shown.map(({ head, body }) => head + body);
 }
 
 /** The head of a recalled text: a mark if it does not follow the text before it, its time, and its speaker. */
@@ -354,18 +396,79 @@ function recalledHead(agent: Agent, said: EntryReference, before?: EntryReferenc
 
 /** `Ann answers [2026-11-21 14:05] Ben: text`, short and few; search shows the rest. */
 function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
-  return replies.slice(0, MAX_REPLIES).flatMap(({ author, to }) => {
+  return replies.slice(0, MAX_REPLIES).flatMap(({ author, to, isUnheard }) => {
     if (to.text === null) return [];
-    const short = to.text.length > REPLY_LENGTH ? `${sliceWhole(to.text, 0, REPLY_LENGTH)} …` : to.text;
+    const length = isUnheard === true ? QUOTE_LENGTH : REPLY_LENGTH;
+    const short = to.text.length > length ? `${sliceWhole(to.text, 0, length)} …` : to.text;
     return [
       `${displayName(author)} answers ${agent.renderer.line(to.at, agent.renderer.authorOf(to), short)}`,
     ];
   });
 }
 
+/** Pages of people, then what else was recalled; no statement stands in both. @param room estimated tokens of all */
+function rememberedSections(
+  agent: Agent,
+  remembered: readonly RecalledStatement[],
+  { room, usable }: { readonly room: number; readonly usable: number },
+): { readonly sections: readonly Section[]; readonly tokens: number } {
+  const pages = personPages(agent, remembered, Math.min(room, pageTokens(usable)));
+  const others = remembered.filter((one) => one.isOnPageAlone !== true && !pages.shown.has(one));
+  const lines = rememberedLines(agent, others, room - tokensOf(pages.lines));
+  return {
+    sections: [
+      ...quoted("people", pages.lines, pages.lines.length),
+      ...quoted("remembered", lines, others.length),
+    ],
+    tokens: tokensOf([...pages.lines, ...lines]),
+  };
+}
+
+/** Share of the usable window for all pages of people, and most of their estimated tokens. */
+const PAGES_SHARE = 1 / 24;
+const MOST_PAGE_TOKENS = 600;
+/** Share of that for the page of a person who asks about something else. */
+const ASKING_SHARE = 1 / 4;
+
+function pageTokens(usable: number): number {
+  return Math.min(MOST_PAGE_TOKENS, Math.floor(usable * PAGES_SHARE));
+}
+
+/** The pages of people as lines, with a head for each person. */
+interface PersonPages {
+  readonly lines: readonly string[];
+  readonly shown: ReadonlySet<RecalledStatement>;
+}
+
+/**
+ * As much of each page as there is room for: the beginning, in the order of a page.
+ * @param remembered page by page, in the order in which a page gives way
+ * @param room estimated tokens of all
+ */
+function personPages(agent: Agent, remembered: readonly RecalledStatement[], room: number): PersonPages {
+  const pages = Map.groupBy(remembered, ({ page }) => page?.name ?? "");
+  pages.delete("");
+  const shown = new Set<RecalledStatement>();
+  const lines: string[] = [];
+  let left = room;
+  for (const [name, statements] of pages) {
+    const isAskedAbout = statements.some(({ page }) => page?.isAskedAbout === true);
+    const head = `${displayName(name)}:`;
+    const all = Math.min(left, isAskedAbout ? room : room * ASKING_SHARE) - tokensOf([head]);
+    const fits = all <= 0 ? 0 : rememberedLines(agent, statements, all).length;
+    if (fits === 0) continue;
+    const taken = inPageOrder(statements.slice(0, fits));
+    const page = [head, ...rememberedLines(agent, taken, all)];
+    for (const statement of taken) shown.add(statement);
+    lines.push(...page);
+    left -= tokensOf(page);
+  }
+  return { lines, shown };
+}
+
 function rememberedLines(
   agent: Agent,
-  remembered: readonly RememberedStatement[],
+  remembered: readonly RecalledStatement[],
   room: number,
 ): readonly string[] {
   const lines = remembered.map((memory) =>

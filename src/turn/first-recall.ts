@@ -3,10 +3,14 @@ import { dueMessages, type History } from "../core/history.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
+import { type Wanted, wantedBy } from "../memory/recall-worth.ts";
 
-/** Most recalled entries, and most memories, of a turn. */
-const RECALL_LIMIT = 20;
-const MEMORY_LIMIT = 6;
+/** Most recalled entries, and most memories, of a turn, by how much its messages ask for. */
+const LIMITS: Readonly<Record<Wanted, { readonly entries: number; readonly memories: number }>> = {
+  told: { entries: 20, memories: 6 },
+  one: { entries: 80, memories: 10 },
+  several: { entries: 120, memories: 16 },
+};
 
 /** The parts of a message that a look-up uses. */
 export type AskingMessage = Pick<UserEntry, "author" | "text" | "replyTo">;
@@ -54,13 +58,16 @@ export function recallFor(
   { recall, seesElsewhere: isElsewhere }: Recallable,
 ): FirstRecall {
   const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
+  const text = messages.map((one) => one.text).join("\n");
+  const limits = LIMITS[wantedBy(text)];
   return {
-    text: messages.map(({ text }) => text).join("\n"),
+    text,
     askers: askersOf(messages),
     repliesTo: messages.flatMap(({ replyTo }) => replyTo ?? []),
-    entries: !isAllInView && recall !== "memories" && recall !== "off" ? RECALL_LIMIT : 0,
+    entries: !isAllInView && recall !== "memories" && recall !== "off" ? limits.entries : 0,
     // The sources of this channel's own memories are in view: a query would cost each turn and find nothing new.
-    memories: (!isAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? MEMORY_LIMIT : 0,
+    memories:
+      (!isAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? limits.memories : 0,
   };
 }
 

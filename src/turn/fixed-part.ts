@@ -27,7 +27,7 @@ export function fixedPartProblem(agent: Agent): string | null {
   }
   if (fixed < room) return null;
   const limit = enabled
-    ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE} for summaries, of ${usable} usable tokens`
+    ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE.least} for summaries, of ${usable} usable tokens`
     : `${room}, half of the window`;
   return (
     `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
@@ -53,7 +53,7 @@ function fixedPart(agent: Agent): {
   const fixed = estimateTokens(
     systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
   );
-  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE) * usable : budget.window / 2);
+  const room = Math.floor(enabled ? (target - SUMMARIES_SHARE.least) * usable : budget.window / 2);
   return { sections, limits, usable, fixed, room };
 }
 

@@ -42,6 +42,12 @@ export interface ToolCallRecord {
   readonly ms: number;
 }
 
+export interface ToolStart {
+  readonly callId: string;
+  readonly title: string;
+  readonly isDelegated: boolean;
+}
+
 export interface ToolRunParts {
   readonly tools: readonly Tool[];
   readonly timeoutMs: number;
@@ -52,6 +58,8 @@ export interface ToolRunParts {
   readonly held?: ReadonlyMap<string, string>;
   /** Called for every failed call, with a reason for the log. */
   readonly onFailure: (tool: string, why: string) => void;
+  /** Called for every call that people may see, before it is run. Default: no listener. */
+  readonly onStart?: (call: ToolStart) => void;
   /** Called for every call that was run. Default: no listener. */
   readonly onCall?: (call: ToolCallRecord) => void;
 }
@@ -122,6 +130,12 @@ function textOf(outcome: ToolOutcome | Failure, isSkipped: boolean): string {
   }
 }
 
+/** The result of a call that was not begun, because of a message that came. */
+export function skippedResult({ id, name }: ToolCall): ToolResultDraft {
+  const text = "Skipped: a new message came. Read it first.";
+  return { kind: "tool_result", callId: id, tool: name, text, references: [], memories: [] };
+}
+
 function failure(text: string): Failure {
   return { kind: "failure", text: `Error: ${text}` };
 }
@@ -135,16 +149,23 @@ async function runOne(
   if (told !== undefined) return { kind: "result", text: told, references: [] };
   return inSpan("tool", async () => {
     const startedAt = steadyNow();
+    const tool = parts.tools.find(({ spec }) => spec.name === call.name);
+    const title = tool === undefined ? null : shownTitle(tool);
+    if (title !== null) parts.onStart?.({ callId: call.id, title, isDelegated: tool?.isDelegation === true });
     const outcome = await runCall(call, effectKey, parts);
-    const isKnown = parts.tools.some(({ spec }) => spec.name === call.name);
     parts.onCall?.({
-      tool: isKnown ? call.name : "unknown",
+      tool: tool !== undefined ? call.name : "unknown",
       callId: call.id,
       outcome: outcome.kind === "failure" ? "failed" : "done",
       ms: steadyNow() - startedAt,
     });
     return outcome;
   });
+}
+
+/** `github__list_issues` → `github list issues`. */
+function shownTitle({ spec, shownAs }: Pick<Tool, "spec" | "shownAs">): string | null {
+  return shownAs === undefined ? spec.name.replaceAll(/[_-]+/g, " ").trim() : shownAs;
 }
 
 async function runCall(

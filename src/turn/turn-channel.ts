@@ -13,7 +13,7 @@ import type { ToolKit } from "../tools/tool.ts";
 import type { AppendEntries, CallGate } from "./call-gate.ts";
 import type { Attached, OmittedExtract, Scene, WaitedFor } from "./context-sources.ts";
 import type { CallRefusal } from "./refused-call.ts";
-import type { ToolCallRecord } from "./tool-calls.ts";
+import type { ToolCallRecord, ToolStart } from "./tool-calls.ts";
 
 /** A channel as a turn may read and change it. */
 export interface TurnChannel {
@@ -58,6 +58,10 @@ export interface TurnChannel {
   /** Names of those texts of the agent's folder that are active here. */
   activeTexts(): Promise<readonly string[]>;
   waitedFor(): Promise<readonly WaitedFor[]>;
+  /** People have said what this turn takes in before its next request. */
+  isSteered(): boolean;
+  /** Takes it in: this turn answers it too. @returns false: nothing was said */
+  takeIn(): Promise<boolean>;
   /** Replies and pictures of the messages to answer. */
   attached(): Promise<Attached>;
   /** Pictures from the turn's tools, without deleted ones. */
@@ -75,6 +79,8 @@ export interface TurnChannel {
   onToolFailure(tool: string, why: string): void;
   /** Called once with the results of the automatic searches. Must not throw or wait. Default: no listener. */
   onRecalled?(found: { readonly entries: number; readonly memories: number }, ms: number): void;
+  /** Called for every tool call that people may see, before it is run. Must not throw or wait. Default: no listener. */
+  onToolStart?(call: ToolStart): void;
   /** Called for every tool call that was run. Must not throw or wait. Default: no listener. */
   onToolCall?(call: ToolCallRecord): void;
 }

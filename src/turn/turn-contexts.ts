@@ -71,7 +71,8 @@ export class TurnContexts {
     }
     // Without a search for entries, the view itself may have the answer.
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
-    const isUnfound = hasLooked && recalled.length + remembered.length === 0 && isQuestion(text);
+    const fitting = remembered.filter(({ isOnPageAlone }) => isOnPageAlone !== true);
+    const isUnfound = hasLooked && recalled.length + fitting.length === 0 && isQuestion(text);
     this.#found = {
       recalled,
       remembered,
@@ -82,6 +83,13 @@ export class TurnContexts {
       waitedFor,
       isUnfound,
     };
+  }
+
+  /** Looks for pictures of messages that the turn has taken in. The rest of the look-ups stays: a changed prompt costs the cache. */
+  async lookUpImages(): Promise<void> {
+    const { attached } = this.#found;
+    const { images } = await this.#orElse(attached, this.#channel.attached());
+    this.#found = { ...this.#found, attached: { ...attached, images } };
   }
 
   /** Looks again for active texts: a call has changed them. */

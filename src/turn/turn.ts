@@ -4,13 +4,21 @@
  */
 
 import { withDeadline } from "../async/deadline.ts";
+import type { ToolCall } from "../core/entry.ts";
 import { contextRequest } from "../core/context-request.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import { type ModelAnswer, ModelError } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import { type Agent, cacheOf } from "./agent.ts";
 import { failureKind } from "./failure-kind.ts";
-import { madeCalls, runToolCalls, SKIP, storableCalls, type ToolRunParts } from "./tool-calls.ts";
+import {
+  madeCalls,
+  runToolCalls,
+  SKIP,
+  skippedResult,
+  storableCalls,
+  type ToolRunParts,
+} from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
 import type { TurnOutcome, TurnResult } from "./outcome.ts";
 import { type CallRefusal, RefusedCall } from "./refused-call.ts";
@@ -48,6 +56,9 @@ export async function runTurn(
   }
 }
 
+/** Most answers of a turn whose calls are skipped because a message came. More would let one talkative person stop the work. */
+const MOST_SKIPPED = 2;
+
 /** Longest wait for a refresh of the agent's folder, ms. */
 const FOLDER_WITHIN_MS = 50;
 
@@ -63,6 +74,8 @@ class TurnRun {
   readonly #now: Date;
   modelMs = 0;
   textSoFar = "";
+  /** Answers whose calls were skipped for a message that came. */
+  #skipped = 0;
   /** The last shown text of an answer that was followed by calls. */
   #shownBefore = "";
 
@@ -85,6 +98,7 @@ class TurnRun {
     await this.#channel.gate.runReleased(this.#toolParts, async (...appended) => this.#append(...appended));
     for (let step = 0; ; step++) {
       const isLast = step >= this.#agent.config.maxToolIterations;
+      if (await this.#channel.takeIn()) await this.#contexts.lookUpImages();
       const answer = await this.#ask(isLast ? "none" : "auto");
       if (this.#signal.aborted) return { kind: "stopped", text: visibleAnswer(this.textSoFar) };
       if (answer.calls.length === 0 || isLast) return this.#answered(answer);
@@ -124,6 +138,7 @@ class TurnRun {
       made.map(({ id }) => id),
     );
     if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
+    if (this.#skipped < MOST_SKIPPED && this.#channel.isSteered()) return this.#skip(answer, wanted);
     const { told: held, beside } = await this.#channel.gate.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     // The turn will not continue with these results, whose sources may be deleted by now.
@@ -148,6 +163,15 @@ class TurnRun {
       drafts.map((draft) => ({ ...draft, ...standIn })),
       beside,
     );
+    this.#showNothing();
+    return null;
+  }
+
+  /** The model made these calls before it knew of a message that has come: it decides again. */
+  async #skip(answer: ModelAnswer, calls: readonly ToolCall[]): Promise<null> {
+    this.#skipped++;
+    const drafts = [{ kind: "tool_call", text: answer.text, calls } as const, ...calls.map(skippedResult)];
+    await this.#append(drafts.map((draft) => ({ ...draft, ...byStandIn(answer) })));
     this.#showNothing();
     return null;
   }
@@ -266,6 +290,7 @@ function toolRunParts(
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),
+    onStart: (call) => channel.onToolStart?.(call),
     onCall: (call) => channel.onToolCall?.(call),
   };
 }

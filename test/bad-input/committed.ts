@@ -4,8 +4,8 @@ import { estimateTokens } from "../../src/text/tokens.ts";
 import { checkFold } from "../support/compaction.ts";
 import type { TestWeir } from "../support/weir.ts";
 
-/** 15 % of the usable window, over eight. */
-const SUMMARY_CAP = Math.floor((7168 * 0.15) / 8);
+/** A third of the part that summaries of messages have in 35 % of the usable window. */
+const SUMMARY_CAP = Math.floor((7168 * 0.35 * 0.35) / 3);
 
 /** What is committed can be stored and is short; the fold holds. @returns the live summaries of a room */
 export async function checkCommitted(

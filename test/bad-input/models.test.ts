@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { storableText } from "../../src/text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../src/text/tokens.ts";
 import { agentRequests, checkFold, openScene, type Scene } from "../support/compaction.ts";
@@ -60,6 +61,40 @@ test("whatever a model says is stored, shown, and does not stop the channel", as
   );
   for (const { body } of agentRequests(scene.server)) assertNoAuthority(body);
   await checkFold(weir, "room");
+});
+
+test("a model whose stream comes byte by byte is heard to its end, and another channel is answered meanwhile", async () => {
+  await using scene = await openScene();
+  await using weir = await scene.start({ window: 200_000, compaction: NO_SUMMARIES });
+  const said = "Größe 12 µm – 日本語 🦆 done.";
+  const chunk = (delta: object, finish: string | null = null): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const bytes = Buffer.from(
+    `${Array.from(said, (content) => chunk({ content })).join("")}${chunk({}, "stop")}data: [DONE]\n\n`,
+  );
+  const other = Promise.withResolvers<void>();
+  scene.server.respond(({ messages }) => {
+    if (!JSON.stringify(messages.at(-1)).includes("about drops")) return text("at once", { usage: "none" });
+    return async ({ response, signal }) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const [at, byte] of bytes.entries()) {
+        if (at === bytes.length >> 1) await other.promise;
+        if (signal.aborted) return;
+        // A packet each: what is handed over together is sent together.
+        await new Promise((resolve) => response.write(Buffer.from([byte]), resolve));
+        await nextTick();
+      }
+      response.end();
+    };
+  });
+  await weir.say("about drops", { id: "drops", room: "slow" });
+  await scene.server.received(1);
+  await weir.say("and here?", { id: "quick", room: "other" });
+  assert.equal((await settled(weir, "quick")).outcome, "answered");
+  assert.ok(!weir.events.some((event) => event.type === "turn_settled" && event.inReplyTo.includes("drops")));
+  other.resolve();
+  assert.equal((await settled(weir, "drops")).outcome, "answered");
+  await weir.platform.until(() => weir.platform.texts("slow").includes(said));
 });
 
 test("a model that never stops is stopped, and one that says 5 MB at once is cut", async () => {

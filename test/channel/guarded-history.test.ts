@@ -5,6 +5,7 @@ import { GuardedHistory } from "../../src/channel/guarded-history.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import type { ChannelId } from "../../src/core/ids.ts";
 import type { ChannelSnapshot } from "../../src/store/channels/snapshot.ts";
+import { StaleEpochError } from "../../src/store/database/errors.ts";
 import { NO_SIGNER } from "../../src/store/database/signing-key.ts";
 import { LogStore } from "../../src/store/log/log.ts";
 import { createStore } from "../../src/store/store.ts";
@@ -260,13 +261,23 @@ suite("a deletion", () => {
   });
 });
 
-suite("two writers", () => {
-  const entryAt = async (id: ChannelId, seq: number): Promise<Entry> => {
-    const [entry] = await store.log.read(id, seq, seq);
-    assert.ok(entry !== undefined);
-    return entry;
-  };
+async function entryAt(id: ChannelId, seq: number): Promise<Entry> {
+  const [entry] = await store.log.read(id, seq, seq);
+  assert.ok(entry !== undefined);
+  return entry;
+}
 
+/** How a daemon that another one has replaced may come upon what that one has written. */
+const FORMER_OWNERS_LOOKS: readonly (readonly [
+  string,
+  (history: GuardedHistory, said: Entry) => Promise<unknown>,
+])[] = [
+  ["message", async (history, said) => history.observe(said)],
+  ["gap", async (history, said) => history.catchUp(said.seq)],
+  ["deletion", async (history) => history.reload()],
+];
+
+suite("two writers", () => {
   test("that read and write at once: what one has taken in is not lost by the other's older look", async () => {
     const { id, epoch } = await weir.channel("two-writers");
     const read = Promise.withResolvers<void>();
@@ -301,6 +312,44 @@ suite("two writers", () => {
     for (let number = 1; number <= 6; number++) await weir.say(id, `boat ${number}`);
     const entries = await Promise.all([3, 6, 2].map(async (seq) => entryAt(id, seq)));
     await Promise.all([...entries.map(async (entry) => history.observe(entry)), history.catchUp(5)]);
+    assert.deepEqual(history.current, (await store.load(id)).history);
+  });
+});
+
+suite("two owners", () => {
+  test("of which one has settled a turn: the former owner is refused before it reads the answer into its own", async () => {
+    for (const [name, look] of FORMER_OWNERS_LOOKS) {
+      const { id, epoch } = await weir.channel(`former-owner-${name}`);
+      const former = { channel: id, epoch };
+      await weir.say(id, "boat 1");
+      const turn = await beginTurn(store, former, 1, 1);
+      const history = new GuardedHistory(store, former, await store.load(id));
+      const owner = { channel: id, epoch: await store.channels.take(id) };
+      const entry = { kind: "assistant", text: "Noted.", stopped: false } as const;
+      const end = { state: "answered", reason: null, modelMs: 0, entry, idempotencyKeys: [name] } as const;
+      await store.turns.settle(owner, turn, end, new Date());
+      await weir.say(id, "boat 2");
+      const said = await entryAt(id, 3);
+      await assert.rejects(look(history, said), StaleEpochError, name);
+      assert.deepEqual(
+        history.current.entries.map(({ kind }) => kind),
+        ["user"],
+      );
+    }
+  });
+
+  test("of which one has lost the answer of a commit: a later look has it settled, and once", async () => {
+    const { id, epoch } = await weir.channel("in-doubt");
+    const owner = { channel: id, epoch };
+    await weir.say(id, "boat 1");
+    const turn = await beginTurn(store, owner, 1, 1);
+    const history = new GuardedHistory(store, owner, await store.load(id));
+    const entry = { kind: "assistant", text: "Noted.", stopped: false } as const;
+    const end = { state: "answered", reason: null, modelMs: 0, entry, idempotencyKeys: ["doubt"] } as const;
+    await store.turns.settle(owner, turn, end, new Date());
+    await weir.say(id, "boat 2");
+    await history.observe(await entryAt(id, 3));
+    assert.equal(history.current.settledTo, 1);
     assert.deepEqual(history.current, (await store.load(id)).history);
   });
 });

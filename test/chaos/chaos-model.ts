@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import { status, text, toolCalls } from "../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../support/model-server.ts";
-import { piecesIn } from "../support/request-pieces.ts";
+import { offers, piecesIn } from "../support/request-pieces.ts";
 import { Hold } from "./hold.ts";
 import { HeadReader } from "../../src/text/line-head.ts";
 import { rawLineOf } from "./texts.ts";
@@ -167,6 +167,11 @@ export class ChaosModel {
   }
 
   #summarise(request: ChatRequest): Behaviour {
+    // Which older memories have changed is asked when a job is over, and pays for no summary.
+    if (offers(request, "memory_revise"))
+      return toolCalls([
+        { name: "memory_revise", arguments: { changes: [{ new: 1, old: 2, change: "replaces" }] } },
+      ]);
     const at = Date.now();
     const key = JSON.stringify([request.messages, request.tools]);
     const task =

@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { z } from "zod";
 import { auditModes, type FileFacts } from "../../src/cli/audit/modes.ts";
 import { headLine } from "../../src/store/backup/backup-file.ts";
+import { openHomeWithStore } from "../support/home-with-store.ts";
 import { openMainHome } from "../support/e2e-main.ts";
 
 const report = z.object({
@@ -96,4 +97,36 @@ test("no audit changes what is another's: linked files, and files of other accou
   // Others may write into /tmp, and replace nothing of ours there.
   assert.deepEqual(audited({ kind: "folder", mode: 0o1777, demand: "unchanged" }), []);
   assert.deepEqual(auditModes([own], null), []);
+});
+
+test("an audit names a database of another version's schema as a finding, and still looks at its server", async () => {
+  const { home, open } = await openHomeWithStore();
+  const [{ known } = { known: 0 }] = await open.sql<{ known: number }>(
+    "select max(version)::int as known from schema_migrations",
+  );
+  const look = async (): Promise<z.output<typeof report>> =>
+    report.parse(JSON.parse((await home.run("audit", "--json")).out.join("\n")));
+  const database = ({ findings }: z.output<typeof report>) =>
+    findings.find(({ what }) => what === "database");
+  const whole = await look();
+  assert.deepEqual([database(whole), whole.unseen], [undefined, []]);
+
+  await open.sql("insert into schema_migrations (version, name) values ($1, 'newer')", known + 1);
+  const newer = await look();
+  assert.deepEqual(newer.unseen, [], "it was looked at");
+  assert.match(
+    String(database(newer)?.["detail"]),
+    new RegExp(
+      `^The database is at schema version ${known + 1}, this Weir knows ${known}: it was used by a newer Weir`,
+    ),
+  );
+  assert.match(String(database(newer)?.fix), /^use the version that migrated it/);
+  const text = (await home.run("audit")).out.join("\n");
+  assert.match(text, /^! database: The database is at schema version /m);
+  assert.doesNotMatch(text, /not looked at/i);
+
+  await open.sql("delete from schema_migrations where version >= $1", known);
+  const older = await look();
+  assert.match(String(database(older)?.["detail"]), /holds nothing|is at \d+, this Weir knows/);
+  assert.match(String(database(older)?.fix), /migrate/);
 });

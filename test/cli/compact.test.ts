@@ -39,6 +39,30 @@ test("a daemon that took it and never answers is not waited for for ever", async
   await assert.rejects(ask(requests, id, never, TIMES, parseAnswer), /The daemon is still at it/);
 });
 
+test("a daemon that took it and was killed is not waited for", async () => {
+  const id = await requests.add(channel, { kind: "compact" });
+  await requests.take(id);
+  const times = { ...TIMES, answerMs: 600_000, aliveMs: 0 };
+  const daemon = openStore(database.connection, { isDaemon: true });
+  await daemon.sql("select 1");
+  const asked = ask(requests, id, never, times, parseAnswer);
+  const refused = assert.rejects(
+    asked,
+    /The daemon that took this has ended, and nobody answers\. Run this again\./,
+  );
+  await delay(50);
+  await daemon[Symbol.asyncDispose]();
+  await refused;
+});
+
+test("what a daemon answered before it ended is taken", async () => {
+  const id = await requests.add(channel, { kind: "compact" });
+  await requests.take(id);
+  const asked = ask(requests, id, never, { ...TIMES, answerMs: 600_000, aliveMs: 5000 }, parseAnswer);
+  await requests.answer(id, { kind: "nothing", reason: "all of it is recent" });
+  assert.equal((await asked)?.kind, "nothing");
+});
+
 test("an answer that this version does not know is an error", async () => {
   const id = await requests.add(channel, { kind: "compact" });
   await requests.take(id);

@@ -15,10 +15,14 @@ export function compactorTexts(prompts: Prompts): CompactorTexts {
     shorten: (values) => prompts.render("compactor-shorten", values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+    undelivered: ({ kind, asked, missing, of }) =>
+      prompts.render("undelivered", { kind, askedAt: asked, missing, characters: of }),
     instructions: (values) => prompts.render("compactor", values, ID),
     background: (values) => prompts.render("compactor-background", values),
     task: (values) => prompts.render("compactor-task", values),
     merge: (values) => prompts.render("compactor-merge", values),
+    revise: (values) => prompts.render("compactor-revise", values),
+    memoryRevise: prompts.render("tool-memory-revise", {}),
   };
 }
 

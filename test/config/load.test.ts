@@ -27,12 +27,17 @@ const DEFAULT_AGENTS = [
     mcp: [],
     toolTimeoutMs: 20_000,
     notes: true,
+    steer: true,
+    longAnswers: "messages",
+    files: { attach: false },
     sharedMemory: [],
     approvals: { tools: {}, approvers: [], expireMs: 86_400_000 },
     aliases: [],
     mentionRoles: [],
+    questions: { enabled: true, expireMs: 86_400_000 },
     reminders: { enabled: true, graceMs: 86_400_000 },
     schedules: [],
+    suggestedPrompts: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     memory: { share: "channel", recall: "all" },
     subagents: {
@@ -55,6 +60,7 @@ const DEFAULT_AGENTS = [
     timeZone: "UTC",
     compaction: {
       enabled: true,
+      preset: "default",
       notify: "off",
       backgroundThreshold: 0.8,
       aggressiveThreshold: 0.85,
@@ -154,6 +160,7 @@ suite("without a file", () => {
         maxRetries: 3,
         models: [],
         embeddings: null,
+        transcription: null,
       },
       telemetry: null,
       retention: { textDays: 0, imageDays: 0 },
@@ -253,6 +260,7 @@ emergency_threshold = 0.90`,
     );
     assert.deepEqual(config.agents[0]?.compaction, {
       enabled: true,
+      preset: "default",
       notify: "off",
       backgroundThreshold: 0.7,
       aggressiveThreshold: 0.75,
@@ -330,5 +338,27 @@ suite("files and folders", () => {
     assert.deepEqual(platforms.loopback, { url, maxTextLength: 1_000_000 });
     const small = configFrom(t, `[platforms.loopback]\nurl = "${url}"\nmax_text_length = 240`);
     assert.equal(small.platforms.loopback?.maxTextLength, 240);
+  });
+});
+
+suite("compaction.preset", () => {
+  test("plain has marks at 80, 85 and 95 %, cuts no further than its shares, and writes nothing ahead", (t) => {
+    const compaction = configFrom(t, `[defaults.compaction]\npreset = "plain"\n`).agents[0]?.compaction;
+    assert.deepEqual(
+      [compaction?.backgroundThreshold, compaction?.aggressiveThreshold, compaction?.emergencyThreshold],
+      [0.8, 0.85, 0.95],
+    );
+    assert.equal(compaction?.target, 0.79);
+    assert.equal(compaction?.writeAhead, false);
+    assert.equal(compaction?.maxRawTokens, 100_000_000);
+  });
+
+  test("gives way to an option beside it, in the defaults or of the agent", (t) => {
+    const defaults = `[defaults.compaction]\npreset = "plain"\nmax_raw_tokens = 9000\nbackground_threshold = 0.7\n`;
+    const agent = `[[agents]]\nid = "main"\n[agents.compaction]\nwrite_ahead = true\n`;
+    const compaction = configFrom(t, defaults + agent).agents[0]?.compaction;
+    assert.equal(compaction?.maxRawTokens, 9000);
+    assert.equal(compaction?.writeAhead, true);
+    assert.equal(compaction?.target, 0.69);
   });
 });

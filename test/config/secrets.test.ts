@@ -216,3 +216,18 @@ suite("the description of a configuration", () => {
     assert.match(text, /target 60 %, background 80 %, aggressive 85 %, emergency 95 %/);
   });
 });
+
+test("variables of the model server are those of the model that transcribes, unless it has a server of its own", (t) => {
+  const env = { OPENAI_API_KEY: SECRET, OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+  const named = '[llm.transcription]\nmodel = "words"\n';
+  const of = { model: "words", sentAs: "words", withinMs: 20_000, serverHeaders: {} };
+  assert.equal(configFrom(t, "", env).llm.transcription, null);
+  const shared = { ...of, baseUrl: env.OPENAI_BASE_URL, apiKey: SECRET };
+  assert.deepEqual(configFrom(t, named, env).llm.transcription, shared);
+  const byKey = configFrom(t, named, { ...env, TRANSCRIPTION_API_KEY: "k" });
+  assert.deepEqual(byKey.llm.transcription, { ...of, baseUrl: null, apiKey: "k" });
+  assert.match(
+    configErrorFrom(t, named, {}).message,
+    /:2:1 +llm\.transcription\.model\n.*no server is known/,
+  );
+});

@@ -17,7 +17,9 @@ const env = {
   OPENAI_API_KEY: "key",
   OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
   EMBEDDINGS_API_KEY: "key",
+  TRANSCRIPTION_API_KEY: "key",
   EMBEDDINGS_BASE_URL: "http://127.0.0.1:1/v1",
+  TRANSCRIPTION_BASE_URL: "http://127.0.0.1:1/v1",
   DATABASE_URL: "postgres://h/d",
   WEIR_HTTP_TOKEN: "a-token-of-some-length",
 };
@@ -25,8 +27,8 @@ const env = {
 function settings(t: TestContext, toml: string): unknown {
   const cwd = folderWith(t, {});
   const { file, home: _home, database, agentsDir, agents, ...others } = configFrom(t, toml, env);
-  // The schedule that is shown is an example: nothing is done at a time by default.
-  const unscheduled = agents.map((agent) => ({ ...agent, schedules: [] }));
+  // The schedule and the prompt that are shown are examples: by default there are none.
+  const unscheduled = agents.map((agent) => ({ ...agent, schedules: [], suggestedPrompts: [] }));
   // So are the model of which something may be said, and the server.
   const models = others.llm.models.filter(({ name }) => name !== "NAME");
   const servers = others.llm.servers.filter(({ name }) => name !== "NAME");

@@ -5,7 +5,7 @@ import type { ContextSources } from "../../src/context/assemble.ts";
 import type { Budget } from "../../src/context/usage.ts";
 import { UNCALIBRATED } from "../../src/core/calibration.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
-import type { EntryReference, RememberedStatement } from "../../src/core/entry.ts";
+import type { EntryReference, RecalledStatement } from "../../src/core/entry.ts";
 import { loadPrompts } from "../../src/prompts/load.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { type Agent, createAgent, NO_FOLDER } from "../../src/turn/agent.ts";
@@ -47,6 +47,8 @@ export function defaultAgent(): Agent {
       render: (template, values) => prompts.render(template, values),
       editNote: (values) => prompts.render("edit-note", values),
       absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
+      undelivered: ({ kind, asked, missing, of }) =>
+        prompts.render("undelivered", { kind, askedAt: asked, missing, characters: of }),
       resultImages: (values) => prompts.render("result-images", values).trim(),
       sections: ({ writesFolder, ...values }) =>
         prompts.render("sections", { agentName: name, keepsNotes: writesFolder, ...values }),
@@ -64,7 +66,7 @@ const agent = defaultAgent();
 export function sourcesOf(
   seen: Seen,
   recalled: readonly EntryReference[] = [],
-  remembered: readonly RememberedStatement[] = [],
+  remembered: readonly RecalledStatement[] = [],
   extract: OmittedExtract | null = null,
 ): ContextSources {
   return contextSources(agent, {

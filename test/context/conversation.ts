@@ -9,6 +9,7 @@ import {
   settle,
   type TurnRange,
 } from "../../src/core/history.ts";
+import { hasBegunWork } from "../../src/channel/turns/steering.ts";
 import { turnId } from "../../src/core/ids.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import { anyCharacter } from "../support/any-character.ts";
@@ -27,6 +28,8 @@ export type Step =
       readonly result: string;
       readonly meanwhile: boolean;
     }
+  /** The running turn takes in what is due, behind its results. */
+  | { readonly do: "steer" }
   | { readonly do: "settle"; readonly how: "answer" | "skip" | "fail"; readonly text: string }
   /** What is older than about this share of the view leaves it, and nothing stands for it. */
   | { readonly do: "cut"; readonly share: number };
@@ -117,6 +120,15 @@ export class Conversation {
     this.#look();
   }
 
+  steer(): void {
+    const { turn, history } = this;
+    if (turn === null || !hasBegunWork(history, turn)) return;
+    const toSeq = dueMessages(history).at(-1)?.seq ?? 0;
+    if (toSeq <= turn.toSeq) return;
+    this.turn = { ...turn, toSeq };
+    this.#look();
+  }
+
   settle(how: "answer" | "skip" | "fail", text: string): void {
     if (this.turn === null) return;
     if (how === "answer") this.#write({ kind: "assistant", text, stopped: false });
@@ -139,6 +151,7 @@ export class Conversation {
     if (step.do === "edit") this.#edit(step.text);
     if (step.do === "begin") this.begin();
     if (step.do === "call") this.call(step.calls, step.result, step.meanwhile);
+    if (step.do === "steer") this.steer();
     if (step.do === "settle") this.settle(step.how, step.text);
     if (step.do === "cut") this.cut(Math.floor(this.history.lastSeq * step.share));
   }
@@ -229,6 +242,7 @@ export function anySteps(options: {
     { weight: 1, arbitrary: fc.record({ do: fc.constant("edit" as const), text }) },
     { weight: 3, arbitrary: fc.constant({ do: "begin" as const }) },
     { weight: 3, arbitrary: call },
+    { weight: 1, arbitrary: fc.constant({ do: "steer" as const }) },
     { weight: 3, arbitrary: end },
     ...(options.isCut === true ? [{ weight: 1, arbitrary: cut }] : []),
   );

@@ -6,7 +6,13 @@ import * as fc from "fast-check";
 import { nextTurn } from "../../src/channel/turns/next-turn.ts";
 import { assemble } from "../../src/context/assemble.ts";
 import { type Fit, fitContext, planOmission } from "../../src/context/emergency.ts";
-import { type Budget, usableTokens } from "../../src/context/usage.ts";
+import {
+  type Budget,
+  lastingDynamicTokens,
+  LEAST_RECALLED,
+  recalledTokens,
+  usableTokens,
+} from "../../src/context/usage.ts";
 import type { Context } from "../../src/core/context.ts";
 import { contextMessages } from "../../src/core/context-request.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
@@ -182,7 +188,7 @@ describe("the parts that nobody can omit", () => {
     assert.equal(fitOf(talkWithin(budget)).overflows, false);
   });
 
-  test("gives what is recalled at most a quarter of the room, so that recall hides nothing", () => {
+  test("gives what is recalled a bounded part of the room, so that recall hides nothing", () => {
     const talk = new Conversation();
     talk.say("what was the plan?", { addressed: true });
     talk.begin();
@@ -192,11 +198,41 @@ describe("the parts that nobody can omit", () => {
       Array.from({ length: 6 }, () => passage),
     );
     const fit = fitContext(sources, budgetOf(TIGHT + 6144, 6144));
-    assert.ok(tokensOf(assemble(sources), "dynamic") > TIGHT * 0.25 + 100);
-    assert.ok(tokensOf(fit.context, "dynamic") < TIGHT * 0.25 + 100);
+    assert.ok(tokensOf(assemble(sources), "dynamic") > TIGHT * 0.35 + 100);
+    assert.ok(tokensOf(fit.context, "dynamic") < TIGHT * 0.35 + 100);
     assert.match(JSON.stringify(fit.context), /計画は来週/);
     assert.equal(fit.overflows, false);
   });
+});
+
+test("what is recalled for a question gives way to the conversation, down to what is always shown", () => {
+  const talk = new Conversation();
+  for (let index = 0; index < 200; index++) talk.say(`message ${index} ${"words ".repeat(20)}`);
+  talk.say("where is the key?", { addressed: true });
+  talk.begin();
+  const passages = Array.from({ length: 80 }, (_, index) => {
+    return {
+      seq: 2 * index + 1,
+      at: new Date(0),
+      author: "Ben",
+      text: `${index} ${"mill race ".repeat(10)}`,
+    };
+  });
+  const sources = sourcesOf(lastOf(talk), passages);
+  const whole = assemble(sources);
+  const most = recalledTokens(whole);
+  assert.ok(most > 2 * LEAST_RECALLED, String(most));
+  const withRoomFor = (room: number): Fit =>
+    fitContext(sources, budgetOf(Math.ceil((whole.tokens - most + room) / 0.95) + 100, 100));
+  const [roomy, lean, full] = [most + 100, most / 2, LEAST_RECALLED / 2].map(withRoomFor);
+  assert.ok(roomy !== undefined && lean !== undefined && full !== undefined);
+  assert.equal(roomy.omitTo, null);
+  assert.equal(recalledTokens(roomy.context), most);
+  assert.equal(lean.omitTo, null, "nothing leaves the view for what is recalled");
+  const left = recalledTokens(lean.context);
+  assert.ok(left <= most / 2 && left >= LEAST_RECALLED, String(left));
+  assert.notEqual(full.omitTo, null);
+  assert.equal(lastingDynamicTokens(whole), tokensOf(whole, "dynamic") - most + LEAST_RECALLED);
 });
 
 describe("an omission", () => {

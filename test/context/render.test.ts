@@ -19,6 +19,7 @@ import { anyCharacter } from "../support/any-character.ts";
 const renderer = new Renderer(createTimeFormat("UTC"), {
   editNote: ({ author, original, text }) => `[System: ${author} changed ${original}]\n> ${text}\n`,
   absence: ({ kind, from, to }) => `[System: ${kind}, ${from} to ${to}]\n`,
+  undelivered: ({ kind, asked, missing, of }) => `[System: ${kind} of ${asked}, ${missing} of ${of}]`,
   deleted: () => "(deleted)",
   opening: () => "",
   closing: () => "",
@@ -27,6 +28,7 @@ const renderer = new Renderer(createTimeFormat("UTC"), {
 const NO_TEXTS = {
   editNote: () => "",
   absence: () => "",
+  undelivered: () => "",
   deleted: () => "",
   opening: () => "",
   closing: () => "",

@@ -6,18 +6,8 @@ import * as fc from "fast-check";
 
 import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
-import {
-  type Budget,
-  partAt,
-  tokenBudgetAt,
-  summaryCap,
-  summaryRoom,
-  usableTokens,
-  usageOf,
-} from "../../src/context/usage.ts";
+import { type Budget, partAt, tokenBudgetAt, usableTokens, usageOf } from "../../src/context/usage.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
-import { SUMMARY_LABEL_TOKENS } from "../../src/context/render.ts";
-import { LEVELS, SUMMARIES_SHARE } from "../../src/core/compaction.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
 
@@ -41,33 +31,11 @@ describe("the room of a budget", () => {
     assert.equal(usableTokens(budget), 8000, "what people see is in the model's own tokens");
   });
 
-  test("gives the summaries of all levels with their labels their share together, in the model's own tokens", () => {
-    const budget = calibrated(100_000, 20_000, dear);
-    const lengths = Object.entries(LEVELS).map(
-      ([level, { full }]) => full * (summaryCap(budget, Number(level)) + SUMMARY_LABEL_TOKENS),
-    );
-    const all = lengths.reduce((sum, length) => sum + length, 0) * dear.factor;
-    assert.ok(all <= SUMMARIES_SHARE * 80_000 && all > SUMMARIES_SHARE * 80_000 * 0.99, String(all));
-    assert.equal(summaryRoom(budget) * dear.factor, SUMMARIES_SHARE * 80_000);
-  });
-
   test("keeps a tenth of the window raw, in a small one more, and in a large one less", () => {
     assert.equal(keepTokens(budgetOf(100_000, 20_000)), 3000);
     assert.equal(keepTokens(budgetOf(22_000, 2000)), 2000);
     assert.equal(keepTokens(budgetOf(8000, 2000)), 1000);
     assert.equal(keepTokens(budgetOf(2000, 1000)), 400);
-  });
-
-  test("gives the oldest text the longest summary, and none more than the others leave", () => {
-    const budget = budgetOf(100_000, 20_000);
-    const caps = [1, 2, 3].map((level) => summaryCap(budget, level));
-    assert.deepEqual(
-      caps,
-      caps.toSorted((a, b) => a - b),
-    );
-    assert.equal(summaryCap(budget, 3, 500), 500 - SUMMARY_LABEL_TOKENS);
-    assert.equal(summaryCap(budget, 3, 50), 64, "a shorter one says nothing");
-    assert.equal(summaryCap(budgetOf(2000, 1000), 1), 64);
   });
 });
 

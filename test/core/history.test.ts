@@ -7,6 +7,7 @@ import * as fc from "fast-check";
 import type { Entry } from "../../src/core/entry.ts";
 import {
   appendEntries,
+  begunTo,
   dueMessages,
   type History,
   isCounted,
@@ -114,6 +115,25 @@ describe("a turn's view", () => {
     assert.ok(seen !== undefined);
     const view = turnView(seen.history, seen.turn);
     assert.deepEqual([view.before, view.due, view.own].map(seqs), [[1], [2, 3, 4], [6, 7]]);
+  });
+
+  test("has what it has taken in behind the results after which it came, now and in later turns", () => {
+    const talk = new Conversation();
+    talk.say("@bot first", { addressed: true });
+    talk.begin();
+    talk.call(["{}"], "found");
+    talk.say("by the way", {});
+    talk.say("no, the other", { addressed: true });
+    talk.steer();
+    talk.call(["{}"], "found too");
+    const seen = talk.seen.at(-1);
+    assert.ok(seen !== undefined);
+    const view = turnView(seen.history, seen.turn);
+    assert.deepEqual([view.before, view.due, view.own].map(seqs), [[], [1], [2, 3, 4, 5, 6, 7]]);
+    assert.equal(begunTo(seen.history, seen.turn), 1);
+    talk.settle("answer", "It is the other.");
+    assert.equal(talk.history.settledTo, 5);
+    assert.deepEqual(seqs(viewOrder(talk.history.entries)), [1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   test("has nothing of an earlier turn of the stand-in, and all of its own", () => {

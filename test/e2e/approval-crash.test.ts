@@ -1,4 +1,4 @@
-// proves: src/features/approvals/approval-desk.ts, src/features/approvals/approved-calls.ts, migrations/baseline/16_approvals.sql
+// proves: src/features/questions/question-desk.ts, src/features/questions/approved-calls.ts, migrations/baseline/16_approvals.sql
 // A daemon that is killed round a decision, or round the call that it is about: the call runs at most once, and what came of it is said once.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";

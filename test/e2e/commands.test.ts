@@ -91,12 +91,12 @@ test("a configuration that is not there, a database that refuses and an agent no
 
 test("an unknown command or option is refused with a hint, and help is no error", async () => {
   for (const [args, help] of [
-    [["strat"], "weir --help lists the commands"],
-    [["start", "--porcelain"], "weir start --help shows what it takes"],
-    [["log"], "weir log --help shows"],
-    [["log", "main", "--from", "x"], "weir log --help shows"],
-    [["config", "chek"], "weir config --help lists the commands"],
-    [["cluster", "drain"], "weir cluster drain --help shows"],
+    [["strat"], "npm run -s weir -- --help lists the commands"],
+    [["start", "--porcelain"], "npm run -s weir -- start --help shows what it takes"],
+    [["log"], "npm run -s weir -- log --help shows"],
+    [["log", "main", "--from", "x"], "npm run -s weir -- log --help shows"],
+    [["config", "chek"], "npm run -s weir -- config --help lists the commands"],
+    [["cluster", "drain"], "npm run -s weir -- cluster drain --help shows"],
   ] as const) {
     const { code, out, stderr } = await home.run(...args);
     assert.equal(code, 1, args.join(" "));

@@ -127,3 +127,14 @@ test("doctor asks the embedding model for a vector, and says what its answer lac
   const short = await doctor(RIGHT, `${EMBEDDINGS}dimensions = 64\n`);
   assert.match(short.text, /✗ embeddings: .*has 256 numbers, and not 64.*\n.*see \[llm\.embeddings\]/);
 });
+
+test("doctor has a second of silence transcribed", async () => {
+  const named = '[llm.transcription]\nmodel = "words"\n';
+  assert.match((await doctor(RIGHT)).text, /^– transcription: off: llm\.transcription\.model is not set$/m);
+  const wrong = await doctor(RIGHT, named);
+  assert.match(wrong.text, /^✗ transcription: .*404.*\n.*see \[llm\.transcription\]/m);
+  model.transcribe = () => ({ text: "" });
+  assert.match((await doctor(RIGHT, named)).text, /^✓ transcription: words at http:.* answers \(/m);
+  const [asked] = model.transcribed;
+  assert.deepEqual(asked?.file, { name: "silence.wav", type: "audio/wav", bytes: 16_044 });
+});

@@ -17,13 +17,6 @@ const LISTS: ReadonlySet<string> = new Set([
 const SLICES: Readonly<
   Record<string, { readonly word: RegExp; readonly elsewhere: Readonly<Record<string, string>> }>
 > = {
-  approvals: {
-    word: /approval|approver/i,
-    elsewhere: {
-      "core/message.ts": "the ids of Weir's own messages",
-      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
-    },
-  },
   notes: {
     word: /note-?(?:keeper|lines|store|sweeper|kit)|turn-?notes|retold-?notes|memory_write|keeps_?notes|\bnotes: option|config\.notes/i,
     elsewhere: {
@@ -32,6 +25,7 @@ const SLICES: Readonly<
       "prompts/catalogue.ts": "a flag of the folder's template",
     },
   },
+  files: { word: /ATTACHING|attachingKit/, elsewhere: {} },
   pairing: {
     word: /pairing|\bpaired\b/i,
     elsewhere: {
@@ -39,6 +33,13 @@ const SLICES: Readonly<
       "cli/forget-user.ts": "who is forgotten is let in no longer",
       "cli/chat/chat-platforms.ts": "a value of the option dm",
       "config/schema/chat-options.ts": "a value of the option dm",
+    },
+  },
+  questions: {
+    word: /approval|approver/i,
+    elsewhere: {
+      "core/message.ts": "the ids of Weir's own messages",
+      "store/deletion/carriers/due-work.ts": "joins its rows to Weir's own messages",
     },
   },
   reminders: {
@@ -73,7 +74,6 @@ const SLICES: Readonly<
       "context/sections/section.ts": "a kind of section",
       "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
       "config/schema/file.ts": "a text of another option",
-      "config/schema/models.ts": "a text of another option",
     },
   },
   wishes: {
@@ -82,6 +82,7 @@ const SLICES: Readonly<
       "admin/reports/signing-keys.ts": "says what another signing.key costs",
       "context/sections/section.ts": "the label of a kind of section",
       "core/memory.ts": "a reason why a draft is refused, as rows have it",
+      "memory/told-as.ts": "a word of people: what somebody wishes is no fact",
     },
   },
 };

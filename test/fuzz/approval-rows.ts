@@ -1,11 +1,11 @@
-import type { ApprovalState } from "../../src/features/approvals/approval.ts";
+import type { QuestionState } from "../../src/features/questions/question.ts";
 
 /** An approval as its row has it, seen from outside of every incarnation. */
 export interface ApprovalRow {
   readonly id: number;
   readonly agent: string;
   readonly arguments: string;
-  readonly state: ApprovalState;
+  readonly state: QuestionState;
   /** The log tells of its decision. */
   readonly told: boolean;
   /** What its question shows; null: what is true. */
@@ -16,7 +16,7 @@ export interface ApprovalRow {
 
 /** Columns of it; of an entry the calls that it makes, and the approvals for which it says that it waits. */
 export const APPROVAL = `id, agent, arguments, state, told_at is not null as told,
-  case when shown is null and state = 'open' or shown <> approval_shown(state, arguments)
+  case when shown is null and state in ('open', 'asked') or shown <> question_shown(state, arguments, answer)
        then coalesce(shown, 'nothing') end as outdated,
   exists (select from approval_rules r where r.approval_id = approvals.id) as rules`;
 export const CALLS =

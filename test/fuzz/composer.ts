@@ -77,6 +77,7 @@ class Composer {
     this.#takeBackNoted();
     this.#editWhatIsTold();
     this.#reloadUnderWork();
+    for (const isForGuest of [false, true, false]) this.#steer(isForGuest);
     this.#overflow();
     this.#summariseBadly();
     this.#retainWhatIsQuoted();
@@ -100,12 +101,7 @@ class Composer {
       case "plain":
         return this.#talk(random.int(20, 40));
       case "crash":
-        this.#crash();
-        this.#talk(random.int(4, 12));
-        if (random.chance(0.3)) this.#delete();
-        this.#retain("may crash");
-        this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
-        return this.#talk(random.int(4, 10));
+        return this.#dieAndRestart();
       case "hold":
         this.#summariser("held");
         this.#talk(random.int(25, 40), LARGE);
@@ -177,6 +173,7 @@ class Composer {
         this.#steps.push({ do: "talker", isAway: false });
         return;
       case "lag":
+        this.#steer(random.chance(0.3));
         for (let left = 2; left > 0; left--) {
           this.#steps.push({ do: "lag", calls: random.int(1, 3) });
           this.#say({ reply: "tools", room: 0 });
@@ -328,6 +325,7 @@ class Composer {
     if (statement === "delete_message" || statement === "transaction") this.#delete();
     if (statement === "revise_message")
       this.#steps.push({ do: "edit", room: 0, pick: this.#random.next(), n: this.#number() });
+    if (statement === "turn_take_in") this.#steer();
     if (statement.startsWith("reminder")) this.#remind();
     if (statement.includes("approval") || at === "deed") this.#act();
     if (statement === "subagent_tell_call") this.#say({ reply: "spawn_once", room: 0 });
@@ -402,6 +400,33 @@ class Composer {
       this.#steps.push({ do: "release" });
       this.#talk(random.int(1, 3));
     }
+  }
+
+  #dieAndRestart(): void {
+    const random = this.#random;
+    this.#crash();
+    this.#talk(random.int(4, 12));
+    if (random.chance(0.3)) this.#delete();
+    this.#retain("may crash");
+    this.#restart(random.chance(0.3) ? random.int(0, 99) : "same");
+    // A turn that is held again after its crash would die with each process to come, until it is given up.
+    this.#steps.push({ do: "release" });
+    this.#talk(random.int(4, 10));
+  }
+
+  /** Somebody goes on talking while the agent is about to look things up, and while it does; somebody else asks between. */
+  #steer(isForGuest = false): void {
+    const random = this.#random;
+    const who = random.int(0, 4);
+    this.#say({ reply: "tools_slow", room: 0, who, isForGuest, hurry: false });
+    this.#say({ reply: "tools_slow", room: 0, who, isForGuest, hurry: true });
+    this.#talk(random.int(0, 2));
+    if (random.chance(0.3)) this.#delete("newest");
+    if (random.chance(0.3)) this.#steps.push({ do: "edit", room: 0, pick: 0.999, n: this.#number() });
+    this.#steps.push({ do: "release" });
+    if (random.chance(0.3)) this.#say({ reply: "plain", room: 0, who: (who + 1) % 5, hurry: true });
+    this.#say({ reply: "plain", room: 0, who, isForGuest, hurry: true });
+    this.#steps.push({ do: "release" });
   }
 
   /** A call that waits, and somebody who allows it. */
@@ -590,17 +615,19 @@ class Composer {
       readonly room?: RoomNumber;
       readonly isForGuest?: boolean;
       readonly hurry?: boolean;
+      readonly who?: number;
     },
     sizes = SIZES,
   ): void {
     const random = this.#random;
     const isAddressed = wanted.reply === undefined ? random.chance(0.18) : wanted.reply !== null;
     const room = wanted.room ?? this.#room();
+    const anybody = random.int(0, 4);
     this.#steps.push({
       do: "say",
       room,
       n: this.#number(),
-      who: random.int(0, 4),
+      who: wanted.who ?? anybody,
       size: random.chance(0.01) ? "paste" : random.pick(sizes),
       reply: isAddressed ? (wanted.reply ?? this.#replies.deal()) : null,
       hurry: wanted.hurry ?? random.chance(0.6),

@@ -7,6 +7,7 @@ const STATEMENTS = [
   "append_turn_entries",
   "append_turn_entries",
   "settle_turn",
+  "turn_take_in",
   "settle_handing_over",
   "settle_handing_over",
   "subagent_begin",
@@ -43,7 +44,14 @@ const STATEMENTS = [
 /** Those that write, whose answer may be lost though they were committed. */
 export const CUTS: readonly CrashPoint[] = (
   [
-    ...(["append_message", "append_turn_entries", "settle_turn", "turn_begin", "delivery_sent"] as const),
+    ...([
+      "append_message",
+      "append_turn_entries",
+      "settle_turn",
+      "turn_take_in",
+      "turn_begin",
+      "delivery_sent",
+    ] as const),
     ...(["job_begin", "job_stage", "job_commit", "job_commit", "channel_omit", "delete_message"] as const),
     ...(["revise_message", "transaction", "settle_handing_over"] as const),
     ...(["subagent_begin", "subagent_save", "subagent_tell_call", "subagents_close"] as const),
@@ -80,6 +88,7 @@ export const CRASHES: readonly CrashPoint[] = [
 /** The crashes that every seed has: behind calls of the model, and where a summary is paid for and not committed. */
 export const SURE_CRASHES: readonly CrashPoint[] = [
   { at: "database", statement: "append_turn_entries", when: "after", nth: 1 },
+  { at: "database", statement: "turn_take_in", when: "after", nth: 1 },
   { at: "database", statement: "job_stage", when: "after", nth: 1 },
   { at: "database", statement: "job_commit", when: "before", nth: 1 },
   { at: "database", statement: "settle_handing_over", when: "after", nth: 1 },

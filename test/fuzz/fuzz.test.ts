@@ -119,6 +119,22 @@ suite("the clock of a simulated database", () => {
   });
 });
 
+suite("a place inside a function", () => {
+  test("that a transaction has passed can be one to stop at again, without a wait for its end", async () => {
+    await using database = await createSimDatabase(true);
+    await withClient(database.connection, async (client) => {
+      await client.query("begin");
+      const { rows: passed } = await client.query<{ pid: number }>(
+        "select pg_backend_pid() as pid where not sim_stop(7)",
+      );
+      await withClient(database.connection, async (side) => {
+        const { rows } = await side.query("select pg_try_advisory_lock(7, $1) as free", [passed[0]?.pid]);
+        assert.deepEqual(rows, [{ free: true }]);
+      });
+    });
+  });
+});
+
 suite("a run that hangs", () => {
   test("lets go of its database, whatever holds its connections", { timeout: 120_000 }, async () => {
     await using database = await createTestDatabase();

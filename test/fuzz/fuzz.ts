@@ -42,24 +42,21 @@ function seedsOf({ seed, seeds }: FuzzOptions): number[] {
 /** @returns true: all invariants held, and each seed has reached enough */
 async function fuzz(pool: WorkerPool, options: FuzzOptions): Promise<boolean> {
   const seeds = seedsOf(options);
-  const progress = new Progress(seeds.length);
+  const progress = new Progress(seeds.length * options.times);
   const sum = newTally();
   const state = new RunState(options);
   let [violated, poor] = [0, 0];
+  const runs = {
+    state,
+    onRun: () => progress.done(() => `${tellReached(sum)}, ${violated} with a violation`),
+  };
   await Promise.all(
     seeds.map(async (seed) => {
-      const before = state.before(seed);
-      if (before !== undefined) {
-        violated += Number(before.violated);
-        return progress.done(() => "before");
-      }
-      const { outcome, steps, missing } = await runUntilEnough(pool, seed, options);
+      const { outcome, steps, missing } = await runUntilEnough(pool, seed, options, runs);
       tell(seed, outcome, missing);
       addTally(sum, outcome.tally);
       violated += Number(outcome.at !== null);
-      state.add({ seed, trace: outcome.simulation?.trace ?? "", violated: outcome.at !== null });
       poor += Number(missing.length > 0);
-      progress.done(() => `${tellReached(sum)}, ${violated} with a violation`);
       if (outcome.at !== null) await tellShrunk(pool, seed, outcome.at, { ...options, steps });
     }),
   );
@@ -73,14 +70,21 @@ async function runUntilEnough(
   pool: WorkerPool,
   seed: number,
   options: FuzzOptions,
+  runs: Runs,
 ): Promise<{ readonly outcome: Outcome; readonly steps: number; readonly missing: readonly string[] }> {
   const { steps: length, keep, mutant } = options;
   for (let steps = length; ; steps += MORE_STEPS) {
-    const outcome = await runOnce(pool, { seed, steps, keep, mutant }, options);
+    const outcome = await runOnce(pool, { seed, steps, keep, mutant }, options, runs);
     const missing = keep === null && outcome.at === null ? lacking(outcome.tally) : [];
     if (missing.length === 0 || steps >= length + MOST_MORE_STEPS) return { outcome, steps, missing };
     console.log(`seed ${seed}: ${missing.join(", ")} in ${steps} steps; again, with ${MORE_STEPS} more`);
   }
+}
+
+/** What is kept of runs, and who is told of each. */
+interface Runs {
+  readonly state: RunState;
+  readonly onRun: () => void;
 }
 
 /** @returns a violation as well where two runs differ */
@@ -88,16 +92,18 @@ async function runOnce(
   pool: WorkerPool,
   task: Pick<Task, "seed" | "steps" | "keep" | "mutant">,
   { isWild, times, delays, traceFile }: FuzzOptions,
+  { state, onRun }: Runs,
 ): Promise<Outcome> {
   const outcomes = await Promise.all(
-    Array.from({ length: times }, async (_, time) =>
-      pool.run({
-        ...task,
-        isWild,
-        delays,
-        traceFile: traceFile && (time === 0 ? traceFile : `${traceFile}.${time}`),
-      }),
-    ),
+    Array.from({ length: times }, async (_, time) => {
+      const name = { seed: task.seed, steps: task.steps, time };
+      const before = state.before(name);
+      const file = traceFile && (time === 0 ? traceFile : `${traceFile}.${time}`);
+      const outcome = before ?? (await pool.run({ ...task, isWild, delays, traceFile: file }));
+      if (before === undefined) state.add(name, outcome);
+      onRun();
+      return outcome;
+    }),
   );
   const [first] = outcomes;
   if (first === undefined) throw new Error("it was not run");

@@ -19,9 +19,9 @@ import {
   type LiveChannels,
   type LiveChannelsParts,
 } from "../../src/channel/live-channels.ts";
-import type { ApprovalDesk } from "../../src/features/approvals/approval-desk.ts";
-import { ApprovalStore } from "../../src/features/approvals/approval-store.ts";
-import { approvals, openApprovals } from "../../src/features/approvals/feature.ts";
+import type { QuestionDesk } from "../../src/features/questions/question-desk.ts";
+import { QuestionStore } from "../../src/features/questions/question-store.ts";
+import { openQuestions, questions } from "../../src/features/questions/feature.ts";
 import { reminders } from "../../src/features/reminders/feature.ts";
 import { DueWorkDesk } from "../../src/channel/due-work.ts";
 import { ContextRecorder } from "../../src/channel/turns/context-recorder.ts";
@@ -117,6 +117,7 @@ const UNROUTED = {
   commands: {
     has: () => false,
     run: async () => "",
+    commandIn: async () => null,
     keepsMessage: () => false,
     memoryIn: () => null,
     isNamedFor: () => false,
@@ -124,6 +125,7 @@ const UNROUTED = {
   namesOf: () => [],
   seesImages: () => false,
   failureText: () => "",
+  promptsOf: () => [],
 };
 
 /** As a mutant has it. */
@@ -153,7 +155,7 @@ export class Incarnation {
   readonly channels: LiveChannels;
   readonly subagents: SubagentDesk;
   readonly models: Models;
-  readonly approvals: ApprovalDesk;
+  readonly approvals: QuestionDesk;
   readonly reminders: ReminderDesk;
   readonly #features: OpenFeatures;
   readonly #clock: ReminderClock;
@@ -200,10 +202,11 @@ export class Incarnation {
     );
     const platformOf: LiveChannelsParts["platformOf"] = ({ platform }) =>
       platforms.find(({ name }) => name === platform);
-    const opened = openApprovals({
-      approvals: mutant?.approvals?.(this.database) ?? new ApprovalStore(this.database),
+    const opened = openQuestions({
+      questions: mutant?.approvals?.(this.database) ?? new QuestionStore(this.database),
       mayBeAsked: () => true,
       serves: () => true,
+      isClustered: true,
       log,
     });
     const features = this.#openFeatures({ platforms, platformOf, now }, opened);
@@ -242,13 +245,14 @@ export class Incarnation {
 
   #openFeatures(
     parts: Pick<OpenParts, "platforms" | "platformOf" | "now">,
-    opened: ReturnType<typeof openApprovals>,
+    opened: ReturnType<typeof openQuestions>,
   ): OpenFeatures {
     const subagents = subagentsBy((db) => this.#mutant?.subagents?.(db) ?? new SubagentStore(db));
     const whole = {
       ...parts,
       database: this.database,
       signer: FUZZ_SIGNER,
+      isClustered: true,
       log: this.#log,
       setup: () => ({
         config: { agents: [], platforms: PLATFORMS_OFF },
@@ -256,7 +260,7 @@ export class Incarnation {
         agents: this.#staff.agents,
       }),
     };
-    return new OpenFeatures(whole, [reminders, subagents, { ...approvals, open: () => opened }]);
+    return new OpenFeatures(whole, [reminders, subagents, { ...questions, open: () => opened }]);
   }
 
   #createClock(parts: Pick<ReminderClockParts, "desk" | "log" | "now">): ReminderClock {

@@ -32,6 +32,8 @@ export interface Versions {
 
 export interface SeenPrompt {
   readonly prompt: Prompt;
+  /** The turn that ran then. */
+  readonly turn: number | null;
   readonly order: number;
   /** As of the last look before it was put together, and as of its arrival. */
   readonly before: Versions;

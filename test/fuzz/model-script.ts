@@ -21,7 +21,7 @@ export const GUEST_COUNTS = 0.7;
 const ENDED = { receivedTokens: 0, firstTokenMs: 1, totalMs: 1 } as const;
 
 /** Replies that are held until they are released. */
-const SLOW: ReadonlySet<Reply> = new Set(["slow", "act_slow", "noted_slow"]);
+const SLOW: ReadonlySet<Reply> = new Set(["slow", "tools_slow", "act_slow", "noted_slow"]);
 
 /** For what a model is asked. */
 export type Kind = "turn" | "summary" | "subagent";
@@ -40,7 +40,9 @@ export interface ModelScriptParts {
   readonly isOfGuest: (prompt: Prompt) => boolean;
   /** How the message with this marker is to be answered. */
   readonly replyTo: (marker: string) => Reply | undefined;
-  /** Told of every request that arrives, before it is answered. */
+  /** Told of every request as it is sent. */
+  readonly onSent: (request: ModelRequest) => void;
+  /** … as it arrives, before it is answered. */
   readonly onRequest: (
     incarnation: Incarnation,
     request: ModelRequest,
@@ -84,6 +86,7 @@ export class ModelScript {
     return {
       answer: async (request, options) => {
         const kind = kindOf(request);
+        this.#parts.onSent(request);
         await incarnation.gate(kind, "before");
         if (options.signal.aborted) throw aborted(request);
         this.#count++;
@@ -243,7 +246,7 @@ export class ModelScript {
 }
 
 function kindOf(request: ModelRequest): Kind {
-  if (request.task === "summarise") return "summary";
+  if (request.task === "summarise" || request.task === "revise") return "summary";
   return isOfSubagent(request) ? "subagent" : "turn";
 }
 

@@ -105,6 +105,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
   return {
     id: AGENT,
     name: NAME,
+    suggestedPrompts: [],
     instructions: "",
     prompt: null,
     compactorPrompt: null,
@@ -112,6 +113,8 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     compactorModel: SUMMARISER,
     fallbacks: [],
     seesImages: false,
+    steer: true,
+    longAnswers: "messages",
     temperature: null,
     contextWindow: window,
     maxOutputTokens: 200,
@@ -129,6 +132,7 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
     maxToolIterations: 3,
     toolTimeoutMs: 60,
     notes: true,
+    files: { attach: false },
     sharedMemory: [],
     aliases: [],
     mentionRoles: [],
@@ -144,10 +148,12 @@ function makeConfig(random: Random, window: number, enabled: boolean): AgentConf
       personas: {},
     },
     approvals: { tools: {}, approvers: [], expireMs: 60_000 },
+    questions: { enabled: true, expireMs: 60_000 },
     reminders: { enabled: true, graceMs: 86_400_000 },
     schedules: [],
     pruning: { wholeTurns: 0, stepTurns: 4, stubOver: 400, stubLength: 200, threshold: 0 },
     compaction: {
+      preset: "default",
       enabled,
       notify: random.chance(0.4) ? "channel" : "off",
       ...random.pick(THRESHOLDS),
@@ -182,6 +188,7 @@ const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
   "tool-memory-save": "Keeps memories.",
   "tool-hand-off": "Hands over.",
   "tool-spawn-agent": "Begins a subagent.",
+  "tool-ask": "Asks.",
   "tool-remind": "Reminds.",
   "tool-memory-write": "Notes what lasts.",
   "tool-note": "Notes.",
@@ -315,6 +322,7 @@ function agentsOf(
     servers: [],
     models: [],
     embeddings: null,
+    transcription: null,
   };
   const configured = { agents: [config(profile.config), config(profile.second)], llm, agentsDir };
   return createAgents(configured, models, prompts, {}, before);

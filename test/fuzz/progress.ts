@@ -26,7 +26,7 @@ export class Progress {
     if (now - this.#toldAt < EVERY_MS || this.#done === this.#all) return;
     this.#toldAt = now;
     const leftMs = ((now - this.#startedAt) / this.#done) * (this.#all - this.#done);
-    const minutes = Math.ceil(leftMs / 60_000);
+    const minutes = Math.max(0, Math.ceil(leftMs / 60_000));
     console.error(
       `  ${this.#done} of ${this.#all}, ${this.secondsEach} s each, about ${minutes} min left: ${what()}`,
     );

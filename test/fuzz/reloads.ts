@@ -17,15 +17,16 @@ export class Reloads {
     const world = this.#world;
     const profile = world.reloadProfile(number === "off" ? null : number);
     const [missed, live] = [world.missedDeadlines, world.awake()];
-    const expected = live.map((one) => [one, this.#mustGoOn(one), one.cutAt] as const);
+    const expected = live.map((one) => [one, this.#mustGoOn(one), one.cutAt, this.#lastSeqs(one)] as const);
     world.tally.reloads++;
     await Promise.all(live.map(async (one) => Promise.race([one.reload(profile), one.death])));
     if (!(await untilQuiet(world))) return;
-    for (const [one, calls, cutAt] of expected) {
+    for (const [one, calls, cutAt, seqs] of expected) {
       // A channel that is not in memory has nothing that a reload could end.
       const loaded = world.rooms.filter(({ id }) => one.actor(id) !== undefined);
       const isOwn = !one.isDead && one.cutAt === cutAt && loaded.every((room) => world.isSole(one, room));
-      if (!isOwn) continue;
+      // Who waits for an actor that is being replaced ends its compaction: a reminder that is told meanwhile does, too.
+      if (!isOwn || this.#lastSeqs(one).some((seq, room) => (seq ?? 0) > (seqs[room] ?? Infinity))) continue;
       const held = world.script.heldCalls(one);
       // A deadline ends an attempt whatever is reloaded.
       const isLate = world.missedDeadlines > missed;
@@ -36,6 +37,11 @@ export class Reloads {
         if (one.isOutdated(id))
           ledger.violate("I9", "a reload has left an actor of the configuration before");
     }
+  }
+
+  /** The last sequence number of each room; undefined: it is not in memory. */
+  #lastSeqs(incarnation: Incarnation): (number | undefined)[] {
+    return this.#world.rooms.map(({ id }) => incarnation.actor(id)?.history.current.lastSeq);
   }
 
   /** Calls that no reload may end: nobody waits, and nothing else is on its way that could end them. */

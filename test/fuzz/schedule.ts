@@ -1,6 +1,7 @@
 /**
  * How the model answers the message that asks for it. `hand`: another agent answers instead; `hand_on`: each that is asked hands on;
  * `spawn`: it has subagents at work, `spawn_slow`: which are held; `spawn_once`: it does without them when it is asked again;
+ * `tools_slow`: it looks things up once it is released;
  * `act`: it calls what somebody has to allow, `act_slow`: once it is released, `act_again`: what it has called before; `remind`: it sets a
  * reminder; `quote`: it looks for what the newest edit has brought, `quote_slow`: for what was said before, beside a subagent that is
  * held; `note`: it notes what was said before; `noted_slow`: once it is released, it looks for what it is shown of notes.
@@ -10,6 +11,7 @@ export type Reply =
   | "long"
   | "tools"
   | "slow"
+  | "tools_slow"
   | "fail"
   | "skip"
   | "hand"

@@ -24,7 +24,8 @@ export function talk(reply: Reply, request: ModelRequest, prompt: Prompt, n: num
     const skip = callOf("skip", { reason: "nothing to say" }, 0);
     return { text: "", calls: [...beside, skip], finish: "tool_calls" };
   }
-  if (request.toolChoice === "auto" && reply === "tools" && rounds < ROUNDS) {
+  const isLooking = reply === "tools" || reply === "tools_slow";
+  if (request.toolChoice === "auto" && isLooking && rounds < ROUNDS) {
     return {
       text: random.chance(0.5) ? "" : "Let me look.",
       calls: lookUps(random, n, prompt),

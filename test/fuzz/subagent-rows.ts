@@ -14,6 +14,9 @@ export interface SubagentRow {
   readonly taken_back: boolean;
 }
 
+/** A look asks for each subagent whether one of them told of its end. */
+export const INDEX_DELETED = "create index fuzz_deleted on entries (channel_id) where deleted_at is not null";
+
 /** Columns of it, and of an entry the numbers of those of whose end it tells. */
 export const SUBAGENT = `id, number, turn_id, agent, task, state, told, result, closed_at is not null as closed, exists (
      select from entries e where e.channel_id = subagents.channel_id and e.deleted_at is not null and (

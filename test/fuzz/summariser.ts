@@ -28,7 +28,7 @@ export function summarise(mode: SummaryMode, request: ModelRequest, n: number): 
     case "transport":
       throw new ModelError("unavailable", SUMMARISER, "scripted");
     default:
-      return summariseWell(request, random, n);
+      return request.task === "revise" ? revise(request, random) : summariseWell(request, random, n);
   }
 }
 
@@ -40,6 +40,22 @@ function summariseWell(request: ModelRequest, random: Random, n: number): Said {
     if (saved !== null) return { text: "", calls: [saved], finish: "tool_calls" };
   }
   return { text: summaryText(request, n), calls: [], finish: "stop" };
+}
+
+const STATEMENT = /^(\d+)\. \[/gm;
+
+/** Changes between any of the statements, also such that must not be made. */
+function revise({ messages }: ModelRequest, random: Random): Said {
+  const numbers = messages.flatMap(({ text }) =>
+    [...text.matchAll(STATEMENT)].map(([, number]) => Number(number)),
+  );
+  const changes = Array.from({ length: random.int(0, 3) }, () => ({
+    new: random.pick(numbers),
+    old: random.pick(numbers),
+    change: random.pick(["replaces", "repeats", "contradicts"]),
+  }));
+  const call = { id: "revise-1", name: "memory_revise", arguments: JSON.stringify({ changes }) };
+  return { text: "", calls: [call], finish: "tool_calls" };
 }
 
 /** How the summary before the range begins. */

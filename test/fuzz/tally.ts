@@ -30,6 +30,8 @@ export interface Tally {
   notices: number;
   quiescences: number;
   handOffs: number;
+  /** Messages that running turns have taken in. */
+  steered: number;
   /** Requests of subagents. */
   subagentCalls: number;
   /** Calls that somebody had allowed. */
@@ -53,6 +55,7 @@ export const NEEDED: Partial<Tally> = {
   cuts: 1,
   reloads: 3,
   handOffs: 2,
+  steered: 2,
   subagentCalls: 5,
   deeds: 1,
   reminded: 1,
@@ -86,6 +89,7 @@ export function newTally(): Tally {
     notices: 0,
     quiescences: 0,
     handOffs: 0,
+    steered: 0,
     subagentCalls: 0,
     deeds: 0,
     reminded: 0,
@@ -131,6 +135,7 @@ const NAMES: Partial<Record<keyof Tally, string>> = {
   summaryCalls: "summary calls",
   toolFailures: "failed tools",
   handOffs: "hand-offs",
+  steered: "taken in by running turns",
   deeds: "allowed calls",
   reminded: "told reminders",
   expired: "texts no longer kept",

@@ -12,6 +12,7 @@ import { checkPrompt } from "./checks/prompts.ts";
 import { checkSummaryPrompt, summariesIn } from "./checks/summary-prompts.ts";
 import { shownToSubagent, subagentFaults } from "./checks/subagent-requests.ts";
 import type { Incarnation } from "./incarnation.ts";
+import type { Versions } from "./ledger.ts";
 import { observeJobs, observeReplaced, observeView } from "./observe.ts";
 import { MODEL, UNDERSTUDY } from "./profile.ts";
 import { markersIn, takeApart } from "./prompt.ts";
@@ -34,9 +35,16 @@ const LEAST_TELLING = 200;
 export class Witness {
   readonly #world: World;
   readonly #healing = new Map<Room, Healing>();
+  /** What the last look before each request had shown of each room. */
+  readonly #sent = new WeakMap<ModelRequest, ReadonlyMap<Room, Versions | null>>();
 
   constructor(world: World) {
     this.#world = world;
+  }
+
+  /** A request may be under way for several steps. */
+  sent(request: ModelRequest): void {
+    this.#sent.set(request, new Map(this.#world.rooms.map((room) => [room, room.lookedAt])));
   }
 
   async requested(
@@ -94,7 +102,7 @@ export class Witness {
     const isSole = world.isSole(incarnation, room);
     const order = ++ledger.arrived;
     if (room.state === null) return;
-    const before = room.lookedAt ?? world.versions(room, room.state, ledger.deletions);
+    const before = this.#sent.get(request)?.get(room) ?? world.versions(room, room.state, ledger.deletions);
     const state = await observeView(world.probe, room.id);
     // What came after it is another one's.
     if (incarnation.isDead) return;
@@ -195,6 +203,7 @@ export class Witness {
     if (event.type === "emergency") tally.emergencies++;
     if (event.type === "emergency" && incarnation.actor(room.id)?.compactor.isRunning === true)
       tally.duringJob++;
+    if (event.type === "turn_steered") tally.steered += event.messages;
     if (event.type === "tool_failed") tally.toolFailures++;
     if (event.type === "turn_settled") tally.turns++;
     this.#compacted(room, event);

@@ -22,6 +22,7 @@ import type { Mutant } from "./mutants/mutant.ts";
 import { observe, type View } from "./observe.ts";
 import { AGENT, makeProfile, OFF, type Profile, reloadedProfile, SECOND_AGENT } from "./profile.ts";
 import { WATCH_REMINDER_ENDS } from "./reminder-rows.ts";
+import { INDEX_DELETED } from "./subagent-rows.ts";
 import { RetryDelays } from "./retry-delays.ts";
 import { ActivitySignal } from "./activity-signal.ts";
 import { DOUBT_MS } from "./quiet.ts";
@@ -131,6 +132,7 @@ export class World implements AsyncDisposable {
         return room !== undefined && isGuestIn(room, prompt.by);
       },
       replyTo: (marker) => this.roomOf(marker)?.ledger.byMarker.get(marker)?.reply ?? undefined,
+      onSent: (request) => this.#witness.sent(request),
       onRequest: async (...call) => {
         simulated?.trace.add(JSON.stringify(call[1].messages));
         return this.#witness.requested(...call);
@@ -147,7 +149,7 @@ export class World implements AsyncDisposable {
     await mkdir(join(this.#agentsDir, SECOND_AGENT), { recursive: true });
     this.#unpatch = this.#mutant?.patch?.();
     await this.#mutant?.install?.(this.probe);
-    await this.probe.script(WATCH_REMINDER_ENDS);
+    await this.probe.script(`${WATCH_REMINDER_ENDS}; ${INDEX_DELETED}`);
     // What is opened to another agent shows nowhere that its own would not.
     const opened = new Map([
       [AGENT, [SECOND_AGENT]],

@@ -1,21 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { analyse } from "scslre";
+import { z } from "zod";
 import { withKey, withVariables } from "../../src/cli/init/edit-text.ts";
-import { namedTimes } from "../../src/memory/named-times.ts";
 import { compileTemplate } from "../../src/prompts/template.ts";
 import { hardTexts } from "./adversary.ts";
 import { firstSlow, stopping } from "./growth.ts";
-import { built, type Expression, expressions } from "./sources.ts";
+import { built, freshly, type Expression, expressions } from "./sources.ts";
 
 /** Longest that one expression may take with all its texts; one that takes longer never ends. */
 const ENDLESS_MS = 120_000;
 
-/** Expressions that are built out of what a function is called with. */
+/** Calls a function that builds its expressions once. */
+async function called(file: string, name: string, ...texts: readonly string[]): Promise<unknown> {
+  const functions = z.record(z.string(), z.unknown()).parse({ ...Object(await freshly(file)) });
+  const found = functions[name];
+  assert.ok(typeof found === "function", name);
+  return Reflect.apply(found, undefined, texts);
+}
+
+/** Expressions that are built out of what a function is called with, or when they are first needed. */
 const CALLS: readonly (() => unknown)[] = [
   () => withVariables("A=1\n", { TOKEN: "x" }),
   () => withKey("[models]\na = 1\n", "models", "name", '"x"'),
-  () => namedTimes("on friday", "2026-11-21"),
+  async () => called("src/memory/named-times.ts", "namedTimes", "on friday, 3 march", "2026-11-21"),
+  async () => called("src/text/recurrences.ts", "findRecurrence", "every friday"),
   () => compileTemplate("{{ unknown }}", { variables: {}, required: [] }),
 ];
 

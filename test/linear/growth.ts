@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import process from "node:process";
+import { types } from "node:util";
 import { createContext, Script } from "node:vm";
 
 /** How the time of work grows with its text. */
@@ -95,8 +96,10 @@ export function stopping(afterMs: number, work: () => string | null): string | n
   try {
     CALL.runInContext(createContext({ work: kept }), { timeout: afterMs });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"))
-      throw error;
+    // It is an error of the other context, and no instance of this one's.
+    const isLate =
+      types.isNativeError(error) && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    if (!isLate) throw error;
   }
   return found;
 }

@@ -43,6 +43,11 @@ export function expressions(): { readonly literals: Expression[]; readonly const
 
 const SITE = /(src\/[^():?]+\.ts)(?:\?built)?:(\d+):\d+/;
 
+/** A module of `src` by an address of its own: another test of this process may have loaded it, and built what it keeps. */
+export async function freshly(file: string): Promise<unknown> {
+  return import(`${pathToFileURL(join(ROOT, file)).href}?built`);
+}
+
 /** Expressions that are built while the modules that build some are loaded, and while `calls` run. */
 export async function built(
   constructions: readonly string[],
@@ -59,9 +64,7 @@ export async function built(
     },
   });
   try {
-    for (const file of new Set(constructions.map((site) => site.replace(/:\d+$/, ""))))
-      // By an address of its own: another test of this process may have loaded it.
-      await import(`${pathToFileURL(join(ROOT, file)).href}?built`);
+    for (const file of new Set(constructions.map((site) => site.replace(/:\d+$/, "")))) await freshly(file);
     for (const call of calls) await call();
   } finally {
     globalThis.RegExp = own;

@@ -191,6 +191,15 @@ describe("a server that misbehaves", () => {
     assert.deepEqual((await opened.journal()).filter((line) => line === "start").length, 2);
   });
 
+  test("and begins a line that never ends is ended, and started again", async (t) => {
+    const { connection, journal } = await open(t, "bad-server.ts", ["drips"], { timing: { lineMs: 200 } });
+    const failure = await connection.call(call("call")).catch((error: unknown) => error);
+    assert.ok(failure instanceof ToolFailure);
+    assert.match(failure.message, /went away before it answered/);
+    assert.equal(readResult(await connection.call(call("call")), mask).text, "done");
+    assert.equal((await journal()).filter((line) => line === "start").length, 2);
+  });
+
   test("and is stubborn is killed", async (t) => {
     const { connection, journal } = await open(t, "bad-server.ts", ["stubborn"]);
     await connection.opened();

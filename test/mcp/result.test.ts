@@ -1,3 +1,4 @@
+import { largePng } from "../support/large-pictures.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_IMAGE_BYTES } from "../../src/core/image.ts";
@@ -54,6 +55,14 @@ test("pictures are for who sees them, and are no larger than a person's may be",
     "[image, image/png, 50,000,000 bytes: not shown]",
   ]);
   assert.deepEqual(readResult(raw, mask).images, []);
+});
+
+test("a picture of very many pixels is named, however few its bytes are", () => {
+  const data = largePng(50_000, 50_000).toString("base64");
+  const raw = RawResult.parse({ content: [{ type: "image", data, mimeType: "image/png" }] });
+  const { text: said, images } = readResult(raw, mask, true);
+  assert.deepEqual(images, []);
+  assert.match(said, /^\[image, image\/png, .* bytes: not shown\]$/);
 });
 
 test("nothing in a result speaks to the model alone, and what a language needs stays", () => {

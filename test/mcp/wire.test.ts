@@ -1,13 +1,18 @@
 // What a server over HTTP may do: forget a session, refuse, flood, lead elsewhere, be away.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { McpConnection } from "../../src/mcp/connection.ts";
 import { readResult } from "../../src/mcp/result.ts";
 import { ToolFailure } from "../../src/tools/tool.ts";
 import { type HttpServer, startHttpServer } from "../support/mcp/http-server.ts";
 
+/** 200 MB of blanks in 200 kB. */
+const PACKED = gzipSync(Buffer.alloc(200_000_000, " "));
 const SECRET = "planted-0123456789";
 const mask = (text: string): string => text.replaceAll(SECRET, "•••");
 
@@ -17,7 +22,7 @@ interface Opened {
   readonly log: string[];
 }
 
-async function open(t: TestContext): Promise<Opened> {
+async function open(t: TestContext, startMs = 5000): Promise<Opened> {
   const server = await startHttpServer();
   const log: string[] = [];
   const connection = new McpConnection({
@@ -31,7 +36,7 @@ async function open(t: TestContext): Promise<Opened> {
     },
     log: pino({ level: "trace" }, { write: (line: string) => log.push(line) }),
     mask,
-    timing: { backoff: { fromMs: 20, toMs: 200 }, startMs: 5000, waitMs: 5000 },
+    timing: { backoff: { fromMs: 20, toMs: 200 }, startMs, waitMs: 5000 },
   });
   t.after(async () => {
     await connection[Symbol.asyncDispose]();
@@ -97,6 +102,10 @@ test("one that refuses, floods, or leads elsewhere says so in the log alone", as
       response.writeHead(200, { "content-type": "application/json" });
       response.end(`{"a":"${"x".repeat(6_000_000)}"}`);
     },
+    (_, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
+      response.end(PACKED);
+    },
     (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>hello"),
   ];
   for (const instead of ways) {
@@ -139,6 +148,40 @@ test("no redirect is followed, not even one to the server itself, and the operat
     }
   assert.equal(elsewhere.headers.length, 0);
   assert.deepEqual(server.calls, []);
+});
+
+/** Begins an answer, and adds a blank now and then, for ever. @returns when the other side has ended it */
+async function drip(response: ServerResponse, type: string): Promise<void> {
+  response.writeHead(200, { "content-type": type });
+  const drop = setInterval(() => response.write(type === "application/json" ? " " : ": \n"), 20);
+  await once(response, "close");
+  clearInterval(drop);
+}
+
+test("one whose answers come by a byte now and then, and never end, holds up nothing, and is hung up on", async (t) => {
+  for (const type of ["application/json", "text/event-stream"]) {
+    const { server, connection } = await open(t, 300);
+    const ended: Promise<void>[] = [];
+    server.instead = (_, response) => void ended.push(drip(response, type));
+    await connection.opened();
+    assert.equal(connection.listing, null, "the handshake and the list have a time");
+    assert.match(connection.problem ?? "", /timed out/i);
+    await connection[Symbol.asyncDispose]();
+    await Promise.all(ended);
+    const later = await open(t);
+    await later.connection.opened();
+    const dripping: Promise<void>[] = [];
+    later.server.instead = (request, response) =>
+      request.method === "POST"
+        ? void dripping.push(drip(response, type))
+        : void response.writeHead(405).end();
+    const late = new AbortController();
+    const calling = failureOf(later.connection.call(call("echo", {}, late.signal)));
+    while (dripping.length === 0) await delay(5);
+    late.abort(new DOMException("300 ms passed", "TimeoutError"));
+    assert.match((await calling).message, /gave no answer that can be used/);
+    await dripping[0];
+  }
 });
 
 test("one that goes away is waited for", async (t) => {

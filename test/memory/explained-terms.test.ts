@@ -1,23 +1,17 @@
 // proves: src/memory/recall.ts, src/memory/rank-lines.ts
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { agentId, memoryId } from "../../src/core/ids.ts";
 import type { Author } from "../../src/core/message.ts";
 import { bareTerm, explanationsOf } from "../../src/memory/explained-terms.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
 import type { MemoryHit } from "../../src/store/memory/memories.ts";
-import { openStore } from "../store/open-store.ts";
+import { openTestStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
 import { ANN, authorOf, BEN } from "../support/commands.ts";
-import { createTestDatabase } from "../support/database.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 const memories = new RecallMemories({
   memories: store.memories,

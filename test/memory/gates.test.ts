@@ -78,9 +78,9 @@ describe("a memory passes the gates", () => {
       at: "2026-11-21T09:11:00.000Z",
       sources: [{ seq: 11, quote: "Earl Grey, not coffee" }],
       telling: ["ann", "prefer", "earl", "grey", "coffe"],
-      marks: ["@earl", "@grey", "^ann"],
+      marks: ["@earl", "@grey", "@grey>coffee", "^ann"],
       about: ["ann", "coffee", "prefer", "to"],
-      slots: [],
+      slots: ["c:"],
     });
     assert.equal(keptOne({}).importance, 0.5);
     assert.equal(keptOne({ importance: -1 }).importance, 0);
@@ -100,7 +100,13 @@ describe("a memory passes the gates", () => {
   test("whatever the case, the white space, the punctuation and the width of the quote", () => {
     for (const quote of ["EARL   GREY", "earl-grey — not coffee", "Ｅａｒｌ Grey", "*Earl* _Grey_"])
       assert.equal(keptOne({ quote }).sources.length, 1);
-    assert.equal(keptOne({ quote: "会議は水曜日", sources: [7] }).assertedBy, "千早");
+    const meeting = {
+      subject: "会議",
+      statement: "会議は水曜日にある。",
+      quote: "会議は水曜日",
+      sources: [7],
+    };
+    assert.equal(keptOne(meeting).assertedBy, "千早");
   });
 
   test("where it is the agent's own commitment", () => {
@@ -125,7 +131,10 @@ test("a memory has the days that it tells of: as a cited line names them, or by 
     ["2026-11-20/2026-11-27", "2026-11-20", "2026-11-27"],
     [" 2026-11-21 ", "2026-11-21", "2026-11-21"],
   ] as const)
-    assert.deepEqual(keptOne({ sources: [2], quote: "we meet on friday", refers_to }).refers, { from, to });
+    assert.deepEqual(
+      keptOne({ statement: "Ben and Ann meet.", sources: [2], quote: "we meet on friday", refers_to }).refers,
+      { from, to },
+    );
   for (const refers_to of [undefined, null, " "]) {
     const change = {
       sources: [2],
@@ -220,7 +229,7 @@ describe("a memory is dropped, with a reason,", () => {
 
   test("where its quote is a sentence of the prompt, though somebody said it, too", () => {
     const sources = new Map([[1, said(11, "I prefer Earl Grey tea, always")]]);
-    const memory = { ...GOOD, statement: "Ann is fond of it.", quote: "I prefer Earl Grey tea" };
+    const memory = { ...GOOD, statement: "Ann is fond of Earl Grey.", quote: "I prefer Earl Grey tea" };
     const { dropped } = checkMemories({ memories: [memory] }, { ...context, sources });
     assert.match(dropped[0]?.why ?? "", /restates/);
     // Three words are in a prompt by chance.
@@ -231,14 +240,14 @@ describe("a memory is dropped, with a reason,", () => {
 
 test("a statement that names a day without a date is dropped, with advice", () => {
   assert.match(whyDropped({ statement: "Ann flies tomorrow." }) ?? "kept", /absolute dates, as 2026-11-21/);
-  assert.equal(whyDropped({ statement: "Ann flies tomorrow, on 2026-11-22." }), undefined);
+  assert.equal(whyDropped({ statement: "Ann prefers Earl Grey tomorrow, on 2026-11-22." }), undefined);
 });
 
 describe("the memories of one call", () => {
   test("are judged one by one, and at most twenty of them", () => {
     const many = Array.from({ length: 22 }, (_, index) => ({
       ...GOOD,
-      statement: `Ann likes tea no ${index}`,
+      statement: `Ann prefers ${"very ".repeat(index)}Earl Grey`,
     }));
     const { kept, dropped } = check(null, "x", ...many);
     assert.equal(kept.length, 18);

@@ -1,21 +1,15 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { agentId } from "../../src/core/ids.ts";
 import { asksOfSelf } from "../../src/memory/own-words.ts";
 import { rankLines } from "../../src/memory/rank-lines.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
-import { createTestDatabase } from "../support/database.ts";
-import { openStore } from "../store/open-store.ts";
+import { openTestStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
 import { columnsOf } from "../support/found-lines.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { search, memories: remembered } = open.store;
 const memories = new RecallMemories({ memories: remembered, search, now: () => new Date() });
 const recall = new Recall({ search, now: () => Date.now() });

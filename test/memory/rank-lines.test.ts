@@ -135,6 +135,27 @@ const anyQuery = fc.record({
   now: fc.constant(NOW),
 });
 
+test("lines fit a question the better, the more of it one says; its date need not stand there", () => {
+  const lines = [line(1, "Ann", `kettl ${PAD}`), line(20, "Ben", `shelf ${PAD}`)];
+  const fit = (question: string, ...terms: string[]): number =>
+    rankLines(
+      {
+        question,
+        terms: terms.map((lexeme) => ({ lexeme, expected: 1, isCounted: true })),
+        size: 1000,
+        now: NOW,
+      },
+      columnsOf(lines),
+    ).fit;
+  const whole = fit("the kettle?", "kettl");
+  assert.ok(whole > 0.285);
+  const part = fit("the kettle, the ladder, the rope, the sail?", "kettl", "ladder", "rope", "sail");
+  assert.ok(part > 0 && part < whole / 2);
+  const dated = fit("the kettle on 7 May 2026?", "kettl", "7", "may", "2026");
+  assert.ok(dated > whole, "a line of that day");
+  assert.equal(fit("the sail?", "sail"), 0);
+});
+
 describe("whatever was found", () => {
   test("each line is ranked once, by falling and finite scores, with a share between nothing and all", () => {
     fc.assert(

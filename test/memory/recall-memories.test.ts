@@ -1,20 +1,14 @@
 // proves: src/memory/recall.ts
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 
 import { agentId } from "../../src/core/ids.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
-import { createTestDatabase } from "../support/database.ts";
-import { openStore } from "../store/open-store.ts";
+import { openTestStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 const now = (): Date => new Date("2026-11-21T12:00:00Z");
 const recall = new RecallMemories({ memories: store.memories, search: store.search, now });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
-import { asksForRecall, fittingResults, leastCoverage } from "../../src/memory/recall-worth.ts";
+import { asksForRecall, fittingResults, leastCoverage, wantedBy } from "../../src/memory/recall-worth.ts";
 
 function said(seq: number, text: string | null, author = "Ben"): EntryReference {
   return { seq, at: new Date(0), author, text };
@@ -22,6 +22,43 @@ test("a question is shown all that is found, a statement what holds much of it",
   const mixed = leastCoverage(`${told}Who has the other one?`);
   assert.ok(mixed > 0.2 && mixed < whole, "the more it tells, the more");
   assert.ok(leastCoverage(`${told.repeat(5)}Who has the other one?`) > mixed);
+});
+
+test("a text tells more than it asks, asks for one answer or for several", () => {
+  for (const told of [
+    "The key is behind the door.",
+    "The key is behind the door, and the mill has been shut since May. Right?",
+    "see https://example.org/who?all=1",
+  ])
+    assert.equal(wantedBy(told), "told", told);
+  for (const one of [
+    "where is the key?",
+    "What does Ann like?",
+    "What is Ann allergic to?",
+    "When did Ben leave?",
+    "Wo ist der Schlüssel?",
+    "鍵はどこ？",
+  ])
+    assert.equal(wantedBy(one), "one", one);
+  for (const several of [
+    "Who has a key?",
+    "How many pets does Ann have?",
+    "What old books has Ben read?",
+    "What are Ann's plans?",
+    "Welche Städte hat Ben besucht?",
+    "Quels livres a-t-il lus ?",
+    "¿Cuántos hijos tiene?",
+    "Сколько детей у Анны?",
+    "誰が鍵を持っていますか？",
+  ])
+    assert.equal(wantedBy(several), "several", several);
+});
+
+test("only the end of a long text says how much it asks for", () => {
+  assert.equal(
+    wantedBy(`${"The mill has been shut since May. ".repeat(200)}\n${"Who? ".repeat(400)}`),
+    "several",
+  );
 });
 
 describe("a text asks for recall", () => {

@@ -23,6 +23,22 @@ describe("a statement needs absolute dates", () => {
     "来週会います",
     "他们下周见面",
     "안은 내일 떠난다",
+    "Ann moves in two weeks",
+    "Ann moves in a fortnight.",
+    "The contract ends in 90 days",
+    "Ann zieht in zwei Wochen um",
+    "Ben kam vor drei Monaten",
+    "Elle part dans deux semaines",
+    "Il est parti il y a trois jours",
+    "Ella viaja en dos semanas",
+    "Se mudó hace 3 meses",
+    "Parte tra due settimane",
+    "Ela viaja amanhã",
+    "Она уезжает через две недели",
+    "千早は2週間後に引っ越す",
+    "健太は三日前に来た",
+    "他两周后搬家",
+    "안은 2주 후에 떠난다",
   ];
   for (const statement of relative) {
     test(statement, () => {
@@ -38,6 +54,10 @@ describe("a statement needs absolute dates", () => {
       "Ben arbeitet hier",
       "Ella corre por la mañana",
       "The weekly meeting is on Fridays",
+      "The pump runs 90 days a year",
+      "Ann hat drei Tage Urlaub",
+      "Ella trabaja tres días por semana",
+      "健太は三日間休む",
     ])
       assert.equal(hasRelativeDate(statement), false, statement);
   });

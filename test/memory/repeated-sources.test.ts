@@ -49,9 +49,15 @@ describe("the sources of a memory", () => {
 
   test("are read once in a call, however many memories cite them", () => {
     let reads = 0;
-    const entry = Object.defineProperty(said(1, ""), "text", { get: () => (reads++, "Ann likes tea") });
-    const memories = Array.from({ length: 20 }, (_, index) => ({ ...TEA, statement: `Tea no ${index}.` }));
+    const entry = Object.defineProperty(said(1, ""), "text", {
+      enumerable: true,
+      get: () => (reads++, "Ann likes tea"),
+    });
+    const memories = Array.from({ length: 20 }, (_, index) => ({
+      ...TEA,
+      statement: `Ann likes ${"very ".repeat(index)}tea.`,
+    }));
     assert.equal(check([entry], memories).kept.length, 20);
-    assert.equal(reads, 2, "for its words, and for its terms");
+    assert.equal(reads, 1);
   });
 });

@@ -1,4 +1,6 @@
+// proves: src/memory/secrets.ts, src/memory/secret-labels.ts, src/memory/secret-numbers.ts
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { holdsSecret } from "../../src/memory/secrets.ts";
@@ -52,6 +54,27 @@ const HARMLESS: readonly string[] = [
 for (const text of SECRETS)
   test(`holds a secret: ${text.slice(0, 24)}…`, () => assert.ok(holdsSecret(text.replaceAll("~", ""))));
 for (const text of HARMLESS) test(`holds none: ${text}`, () => assert.ok(!holdsSecret(text)));
+
+/** Lines of a list beside this file. */
+const listed = (name: string): string[] =>
+  readFileSync(`${import.meta.dirname}/samples/${name}`, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+
+test("of 100 secrets in many languages none passes", () => {
+  const secrets = listed("secrets.txt").map((line) => line.replaceAll("~", ""));
+  assert.equal(secrets.length, 100);
+  assert.deepEqual(
+    secrets.filter((line) => !holdsSecret(line)),
+    [],
+  );
+});
+
+test("of ordinary lines, many of them about passwords and codes, hardly one is taken for a secret", () => {
+  const lines = listed("ordinary.txt");
+  assert.ok(lines.length >= 500);
+  assert.deepEqual(lines.filter(holdsSecret), []);
+});
 
 function withCheckDigit(digits: string): string {
   for (const last of "0123456789") if (holdsSecret(`card ${digits}${last}`)) return `${digits}${last}`;

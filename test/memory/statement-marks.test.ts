@@ -41,8 +41,8 @@ test("the slots of a statement are what takes one value of most things, and that
     ["The deploy is on Friday, and not in June", "@friday @june x:1", "and deploy in is on the"],
     ["The port is 5432 since 2026-12-01", "d:2026-12-01 n:5432", "is port since the"],
     ["Ann now lives in Hamburg", "c:", "ann in live"],
-    ["Ann no longer eats meat", "c: x:1", "ann eat meat"],
-    ["Ann doesn't eat meat anymore", "c: x:1", "ann eat meat"],
+    ["Ann no longer eats meat", "c: e:ann e:eats e:meat x:1", "ann eat meat"],
+    ["Ann doesn't eat meat anymore", "c: e:ann e:eat e:meat x:1", "ann eat meat"],
     ["We ship on Monday instead", "@monday c:", "on ship we"],
     ["会議は木曜日になった", "@木曜 c:", marksOf("会議は木曜日になった").about.join(" ")],
   ] as const) {
@@ -90,6 +90,19 @@ test("white space and a full stop change no marks, another number, name or negat
       assert.notDeepEqual(marksOf(`so ${text} ${more}`).marks, marks);
     }),
   );
+});
+
+test("which is preferred to which makes another statement", () => {
+  for (const [one, other] of [
+    ["Ann prefers tea to coffee", "Ann prefers coffee to tea"],
+    ["Ann likes tea more than coffee", "Ann likes coffee more than tea"],
+    ["Timo trinkt lieber Tee als Kaffee", "Timo trinkt lieber Kaffee als Tee"],
+    ["Inés prefiere el té que el café", "Inés prefiere el café que el té"],
+    ["千早はコーヒーより紅茶が好き", "千早は紅茶よりコーヒーが好き"],
+  ] as const) {
+    assert.notDeepEqual(marksOf(one).marks, marksOf(other).marks, one);
+    assert.deepEqual(marksOf(`${one}.`).marks, marksOf(one).marks);
+  }
 });
 
 test("a long text costs no more than a short one", () => {

@@ -133,6 +133,7 @@ async function openSocket(): Promise<void> {
     event: async () => true,
     command: async () => undefined,
     press: async () => undefined,
+    submit: async () => undefined,
     connected: () => undefined,
     disconnected: () => undefined,
   };

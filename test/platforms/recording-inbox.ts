@@ -5,6 +5,7 @@ import type { ChannelAddress } from "../../src/core/ids.ts";
 import type {
   ChannelOnPlatform,
   ChannelPrivacy,
+  ChannelRename,
   GapStep,
   InboundEvent,
   InboundMessage,
@@ -17,6 +18,7 @@ import type {
   Gap,
   InboundCommand,
   PlatformInbox,
+  SuggestedPrompt,
 } from "../../src/platforms/platform.ts";
 
 /** An inbox and its ledger, which remember what they were given, and answer as a log would. */
@@ -24,6 +26,7 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   /** Every event that was taken, duplicates too. */
   readonly events: InboundEvent[] = [];
   readonly commands: InboundCommand[] = [];
+  transcripts: PlatformInbox["transcripts"];
   /** What the next `receive` calls reject with; null: the call is taken. */
   readonly failures: (Error | null)[] = [];
   /** Called when an event was taken, before the receipt is on its way. */
@@ -49,6 +52,13 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
 
   async meetServers(_platform: string, list: () => Promise<readonly Server[]>): Promise<void> {
     this.servers.push(...(await list()));
+  }
+
+  /** What `promptsFor` answers. */
+  prompts: readonly SuggestedPrompt[] = [];
+
+  promptsFor(): readonly SuggestedPrompt[] {
+    return this.prompts;
   }
 
   /** What was told of channels, by name. */
@@ -103,6 +113,19 @@ export class RecordingInbox implements PlatformInbox, CatchUpLedger {
   async openGaps(_platform: string, which: "all" | "recorded" = "all"): Promise<readonly Gap[]> {
     this.askedGaps.push(which);
     return which === "all" ? this.gaps : this.gaps.filter(({ channel }) => this.kept.has(channel.name));
+  }
+
+  /** Ids that channels have since; a test may add some. */
+  readonly renames: ChannelRename[] = [];
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async channelRenames(): Promise<readonly ChannelRename[]> {
+    return [...this.renames];
+  }
+
+  // oxlint-disable-next-line require-await -- an interface's method
+  async renameChannel(_platform: string, firstId: string, id: string): Promise<void> {
+    this.renames.push({ id, firstId });
   }
 
   /** Places of connections, by shard. */

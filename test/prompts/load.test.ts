@@ -182,10 +182,10 @@ test("values are data: what looks like a template in them stays as it is", () =>
     platform: attack,
     channel: attack,
     people: [attack],
-    sections: ["memory", "remembered", "recalled", "omitted", "extract"].map((kind) => ({ kind, scope: "agent", source: "the log", text: attack })),
+    sections: ["memory", "remembered", "people", "recalled", "omitted", "extract"].map((kind) => ({ kind, scope: "agent", source: "the log", text: attack })),
     due: 0,
   });
-  assert.equal(dynamic.split(attack).length, 10);
+  assert.equal(dynamic.split(attack).length, 11);
   const note = prompts.render("edit-note", { author: attack, text: attack, original: attack });
   assert.equal(note.split(attack).length, 4);
   const help = prompts.render("help", { commands: [{ name: attack, help: attack }] });

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import { displayName } from "../../src/text/text.ts";
 import { Speakers, unreserved } from "../../src/router/speakers.ts";
 import { createStore } from "../../src/store/store.ts";
-import { openStore } from "../store/open-store.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { openTestStore } from "../store/open-store.ts";
 import { FEATURE_ROWS } from "../../src/features/stored.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const store = createStore(open.db, FEATURE_ROWS);
 const AGENT = ["weir", "Heron"];
 

@@ -2,7 +2,7 @@
  * The model server of a soak, in a process of its own. Its argument is a seed; it tells its parent its URL, takes a `Mood` for
  * each message, and ends with its parent.
  */
-import { piecesIn } from "../support/request-pieces.ts";
+import { offers, piecesIn } from "../support/request-pieces.ts";
 import { once } from "node:events";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -51,7 +51,8 @@ function talk(request: ChatRequest): Behaviour {
   const before = messages.slice(0, Math.max(0, dynamic));
   const isAnswer = ({ role, content }: ChatRequest["messages"][number]): boolean =>
     role === "assistant" && (content ?? "") !== "";
-  const newest = before.slice(before.findLastIndex(isAnswer) + 1);
+  // What was said while the tools ran stands behind their results.
+  const newest = [...before.slice(before.findLastIndex(isAnswer) + 1), ...messages.slice(dynamic + 1)];
   const asked = newest.flatMap(({ role, content }) => (role === "user" ? questionsIn(content ?? "") : []));
   const cue = asked.at(-1)?.cue ?? null;
   const pace = { firstDelayMs: random.int(10, 200), delayMs: random.pick([0, 2, 10]) };
@@ -64,6 +65,7 @@ function talk(request: ChatRequest): Behaviour {
 
 function summarise(request: ChatRequest): Behaviour {
   const isAfterSave = request.messages.some(({ role }) => role === "tool");
+  if (offers(request, "memory_revise")) return text("Nothing changes.");
   const maySave = (request.tools?.length ?? 0) > 0 && request.tool_choice !== "none" && !isAfterSave;
   const mark = `S${++summaries}#`;
   const memory = maySave && random.chance(0.4) ? memoryOf(request, mark) : null;

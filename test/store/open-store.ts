@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { after } from "node:test";
 import { pino } from "pino";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
 import type { InboundMessage } from "../../src/core/message.ts";
@@ -8,6 +9,7 @@ import type { CamelRow, Connection } from "../../src/store/database/queryable.ts
 import type { Appended } from "../../src/store/log/message-rows.ts";
 import type { TurnClaim } from "../../src/store/turns/turn-rows.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
+import { createTestDatabase } from "../support/database.ts";
 
 export const SILENT = pino({ level: "silent" });
 
@@ -32,6 +34,17 @@ export interface OpenStore extends AsyncDisposable {
   ): Promise<Appended>;
   /** The same. @returns its seq */
   say(channel: ChannelId, text: string, overrides?: Partial<InboundMessage>): Promise<number>;
+}
+
+/** The store over a database of its own, until the end of the test file. */
+export async function openTestStore(): Promise<OpenStore> {
+  const database = await createTestDatabase();
+  const open = openStore(database.connection);
+  after(async () => {
+    await open[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+  });
+  return open;
 }
 
 export function openStore(connection: Connection, options: DatabaseOptions = {}): OpenStore {

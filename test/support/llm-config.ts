@@ -1,17 +1,18 @@
 import type { LlmConfig, ModelConfig } from "../../src/config/config.ts";
 
-/** `[llm]` of a test: no server, and no model settings. */
+/** `[llm]` of a test: no server, no model settings, and time-outs that a busy machine does not reach. */
 export function llm(overrides: Partial<LlmConfig> = {}): LlmConfig {
   return {
     baseUrl: null,
     apiKey: null,
-    firstTokenTimeoutMs: 500,
-    idleTimeoutMs: 500,
+    firstTokenTimeoutMs: 60_000,
+    idleTimeoutMs: 60_000,
     api: "auto",
     maxRetries: 3,
     servers: [],
     models: [],
     embeddings: null,
+    transcription: null,
     ...overrides,
   };
 }

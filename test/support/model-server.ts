@@ -10,7 +10,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { text as readText } from "node:stream/consumers";
+import { buffer as readBuffer } from "node:stream/consumers";
 
 import { z } from "zod";
 
@@ -70,6 +70,18 @@ export type EmbeddingAnswer =
   | readonly (readonly number[])[]
   | { readonly status: number; readonly message: string };
 
+/** The form of `POST /audio/transcriptions`. */
+export interface TranscriptionRequest {
+  readonly model: string;
+  readonly format: string;
+  readonly file: { readonly name: string; readonly type: string; readonly bytes: number };
+}
+
+/** The answer to `POST /audio/transcriptions`: its body, or a status that refuses. */
+export type TranscriptionAnswer =
+  | { readonly text: unknown; readonly usage?: unknown }
+  | { readonly status: number; readonly message: string };
+
 export type Outcome = "open" | "answered" | "aborted" | "reset";
 
 /** One journal entry of `server.requests`. */
@@ -121,6 +133,12 @@ export interface ModelServer extends AsyncDisposable {
   readonly embedded: readonly EmbeddingRequest[];
   /** Answers `POST /embeddings`; undefined: 404. */
   embed: ((request: EmbeddingRequest) => EmbeddingAnswer | Promise<EmbeddingAnswer>) | undefined;
+  /** Every `POST /audio/transcriptions`, oldest first. */
+  readonly transcribed: readonly TranscriptionRequest[];
+  /** Answers `POST /audio/transcriptions`; undefined: 404. */
+  transcribe:
+    | ((request: TranscriptionRequest) => TranscriptionAnswer | Promise<TranscriptionAnswer>)
+    | undefined;
   /** Reported tokens of each text; undefined: none. */
   tokensOfText: unknown;
   /** Queues behaviours: each serves one request. */
@@ -179,6 +197,8 @@ class ServerState {
   readonly routes: Record<string, unknown> = {};
   readonly embedded: EmbeddingRequest[] = [];
   embed: ModelServer["embed"];
+  transcribe: ModelServer["transcribe"];
+  readonly transcribed: TranscriptionRequest[] = [];
   tokensOfText: unknown = 7;
   readonly stopping = new AbortController();
   models: readonly ListedModel[] | undefined = [{ id: "test-model" }];
@@ -209,8 +229,13 @@ class ServerState {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A client that resets its socket while we write is part of the tests, never a failure of the server.
     response.on("error", () => undefined);
-    const body = await readText(request).catch(() => undefined);
-    if (body === undefined) return;
+    const bytes = await readBuffer(request).catch(() => undefined);
+    if (bytes === undefined) return;
+    if (this.transcribe !== undefined && request.url?.endsWith("/audio/transcriptions") === true) {
+      await this.#serveWords(request, bytes, response);
+      return;
+    }
+    const body = bytes.toString();
     if (this.embed !== undefined && request.url?.endsWith("/embeddings") === true) {
       await this.#serveVectors(body, response);
       return;
@@ -284,6 +309,23 @@ class ServerState {
           ...this.#usageOf(answer.length),
         };
     response.end(JSON.stringify(told));
+  }
+
+  async #serveWords(request: IncomingMessage, bytes: Buffer, response: ServerResponse): Promise<void> {
+    const type = request.headers["content-type"] ?? "";
+    const form = await new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData();
+    const file = form.get("file");
+    const [model, format] = [form.get("model"), form.get("response_format")];
+    if (!(file instanceof File) || typeof model !== "string" || typeof format !== "string") {
+      refuse(response, "Not a request for a transcription.");
+      return;
+    }
+    const asked = { model, format, file: { name: file.name, type: file.type, bytes: file.size } };
+    this.transcribed.push(asked);
+    const answer = await this.transcribe?.(asked);
+    const isRefusal = answer !== undefined && "status" in answer;
+    response.writeHead(isRefusal ? answer.status : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isRefusal ? { error: { message: answer.message } } : answer));
   }
 
   #usageOf(texts: number): object {

@@ -15,10 +15,11 @@ export function formFaults(messages: readonly ModelMessage[]): string[] {
   if (last !== "user" && last !== "tool") wrong.push(`it ends with ${last}`);
   for (const [index, message] of rest.entries()) {
     const before = rest[index - 1];
-    const isOfImages = message.role === "user" && message.isOfImages === true;
+    const mayFollowResults =
+      message.role === "user" && (message.isOfImages === true || message.isSteering === true);
     if (message.role !== "tool" && before?.role === message.role)
       wrong.push(`two messages of ${message.role} behind one another`);
-    if (message.role === "user" && before?.role === "tool" && !isOfImages)
+    if (message.role === "user" && before?.role === "tool" && !mayFollowResults)
       wrong.push("somebody speaks behind results");
     const isCall = message.role === "assistant" && message.calls.length > 0;
     const isPictured = message.role === "user" && message.images !== undefined;

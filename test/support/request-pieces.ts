@@ -12,3 +12,8 @@ export function piecesIn(request: Pick<ChatRequest, "messages"> | undefined): Ch
       : message,
   );
 }
+
+/** Whether a request offers a tool. */
+export function offers({ tools }: Pick<ChatRequest, "tools">, name: string): boolean {
+  return tools?.some((tool) => tool.function.name === name) === true;
+}

@@ -1,6 +1,6 @@
 /** `npm run test:all`: runs all test files, or those that match the given patterns, in the processes of `groups.ts`. */
 import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { pipeline } from "node:stream/promises";
@@ -9,11 +9,17 @@ import { spec } from "node:test/reporters";
 import { entryOf, groupsOf } from "./groups.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-/**
- * A test leaves its processor idle while it waits for its database, its model server or a deadline, so at least two run
- * at once.
- */
-const AT_ONCE = 4;
+/** A group leaves its processor idle while it waits for its database, its model server or a deadline. */
+const GROUPS_PER_PROCESSOR = 2;
+/** More than a group takes with its daemons and their databases. */
+const GROUP_BYTES = 1_000_000_000;
+const AT_ONCE = Math.max(
+  2,
+  Math.min(
+    GROUPS_PER_PROCESSOR * availableParallelism(),
+    Math.floor(process.availableMemory() / GROUP_BYTES),
+  ),
+);
 const FILE_TIMEOUT_MS = 600_000;
 const GROUP_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
 

@@ -36,6 +36,20 @@ test("what is looked up is what the agent may recall, and no entries while all i
   });
 });
 
+test("a question is looked up more widely than what is told, and most if it asks for several answers", () => {
+  const { history } = new Conversation();
+  const covered = { ...history, coveredTo: 7 };
+  const widths = ["The key is there.", "Where is the key?", "Which keys are there?"].map((text) => {
+    const what = { recall: "all", seesElsewhere: false } as const;
+    const { entries, memories } = recallFor(covered, [asks(text, "u-ann", null)], what);
+    return { entries, memories };
+  });
+  const [told, one, several] = widths;
+  assert.ok(told !== undefined && one !== undefined && several !== undefined);
+  assert.ok(told.entries < one.entries && one.entries < several.entries);
+  assert.ok(told.memories < one.memories && one.memories < several.memories);
+});
+
 test("memories of other channels are looked up also while all of this one is in view", () => {
   const { history } = new Conversation();
   const asked = (recall: "all" | "messages" | "memories" | "off"): boolean[] => {

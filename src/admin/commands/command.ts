@@ -10,7 +10,7 @@ import type { ContextRecorder } from "../../channel/turns/context-recorder.ts";
 import type { CommandAnswer } from "../../core/card.ts";
 import type { ServiceOf } from "../../core/feature-key.ts";
 import { type ChannelAddress, type ChannelId, formatAddress, type TurnId } from "../../core/ids.ts";
-import type { Author } from "../../core/message.ts";
+import type { Author, InboundMessage } from "../../core/message.ts";
 import type { RecallMemories } from "../../memory/recall-memories.ts";
 import type { Asker, InboundCommand, LinkedChannel, PlatformCapabilities } from "../../platforms/platform.ts";
 import type { Refusals } from "../../router/refusals.ts";
@@ -75,6 +75,10 @@ export interface CommandParts extends FolderTexts {
   readonly readWaitedFor: ReadWaitedFor;
   readonly contexts: Pick<ContextRecorder, "flush">;
   readonly serviceOf: ServiceOf;
+  /** The command that a person gives by a plain message; null: the message is none. */
+  readonly commandIn: (
+    message: Pick<InboundMessage, "channel" | "author" | "text">,
+  ) => Promise<Pick<InboundCommand, "name" | "argument"> | null>;
   /** What `/forget` ends by a letter and a number, by the letter. */
   readonly numbered: ReadonlyMap<string, EndNumbered>;
   /** Forgets what features keep of a conversation: it starts afresh. */

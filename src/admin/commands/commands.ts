@@ -56,11 +56,13 @@ export function commandRules(commands: readonly Command[]): readonly CommandRule
 
 /** The slash commands that a platform registers. Every argument is an optional text. */
 export function commandTable(commands: readonly Command[]): readonly PlatformCommand[] {
-  return commandRules(commands).map(({ name, help, isCommon, argument }) => ({
+  return commandRules(commands).map(({ name, help, isCommon, isReport, argument, form }) => ({
     name,
     help,
     isCommon,
+    isReport,
     argument,
+    form,
   }));
 }
 
@@ -130,6 +132,7 @@ export function createCommands(commands: readonly Command[], parts: CommandParts
   return {
     has: (name) => name === HELP.name || commandNamed(name) !== undefined,
     run,
+    commandIn: async (message) => parts.commandIn(message),
     keepsMessage: (name) => inChannel(name)?.keepsMessage === true,
     memoryIn: (channel, message) => memoryIn(parts, channel, message),
     isNamedFor(name, channel, asker) {

@@ -3,6 +3,7 @@ import type { Memory, MemoryDraft } from "../../core/memory.ts";
 import { counted, displayName, storableLine } from "../../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../../memory/gates.ts";
 import { normalWords } from "../../text/normal-text.ts";
+import { inPageOrder, isOnPageOf } from "../../memory/people.ts";
 import { asksOfSelf } from "../../memory/own-words.ts";
 import { hasRelativeDate } from "../../memory/relative-dates.ts";
 import { retryWrite } from "../../async/retry.ts";
@@ -37,7 +38,7 @@ export const memoryCommand: Command = {
   argument: {
     name: "query",
     form: "QUERY | me",
-    help: "what it is about; me: what you have said, or is about you; alone: the newest",
+    help: "what it is about; me: your page, and what else you have said; alone: the newest",
   },
   allowed: "everybody",
   run: describeMemories,
@@ -48,6 +49,7 @@ export const rememberCommand: Command = {
   help: "keep a statement of yours for this place, in your own words",
   isCommon: true,
   argument: { name: "text", form: "TEXT", help: "what is to be remembered" },
+  form: { title: "Remember", label: "What is to be remembered", maxLength: MAX_LENGTH, opensAlone: true },
   allowed: "everybody",
   keepsMessage: true,
   run: remember,
@@ -93,22 +95,31 @@ async function describeFound(
 }
 
 /**
- * `/memory me`: memories visible here that the asker said, or that are about a person of that name. In a direct message also
- * the asker's own words from other places, without statements derived from them.
+ * `/memory me`: the asker's page, then the other memories visible here that the asker said, or that are about a person of that name.
+ * In a direct message also the asker's own words from other places, without statements derived from them.
  */
 async function describeOwn(parts: CommandParts, { channel, asker, typed }: AskedCommand): Promise<string> {
   const { cited } = parts.store;
   const asking = askingChannel(parts, channel);
-  const here = await cited.about(asking, asker, FOUND + 1);
+  const here = await cited.about(asking, asker, MOST_OWN);
+  const page = here.filter((memory) => isOnPageOf(memory, asker.name));
+  const rest = here.filter((memory) => !page.includes(memory));
   const elsewhere =
     channel.kind === "dm"
       ? await cited.ownWords(channel.address.platform, asker.id, { than: channel.id }, FOUND + 1)
       : [];
-  const shown = here.slice(0, FOUND);
   const head =
     here.length === 0
-      ? "Nothing is remembered here that you have said, or that is about you."
-      : `Remembered here of you: ${amount(here)}, the newest first.`;
+      ? ["Nothing is remembered here that you have said, or that is about you."]
+      : [
+          ...(await pageLines(parts, channel, page)),
+          ...(rest.length === 0
+            ? []
+            : [
+                `${page.length === 0 ? "Remembered" : "Also remembered"} here of you: ${amount(rest)}, the newest first.`,
+                ...(await citedLines(parts, channel, rest.slice(0, FOUND))),
+              ]),
+        ];
   const others =
     elsewhere.length === 0
       ? []
@@ -120,9 +131,24 @@ async function describeOwn(parts: CommandParts, { channel, asker, typed }: Asked
     channel.kind === "dm"
       ? []
       : [`What is remembered of your words elsewhere, ${typed("memory me")} tells you in a direct message.`];
-  return [head, ...(await citedLines(parts, channel, shown)), ...others, ...reach].join("\n");
+  return [...head, ...others, ...reach].join("\n");
 }
 
+/** The asker's page: the most important statements, in the order of a page. */
+async function pageLines(
+  parts: CommandParts,
+  channel: ChannelRow,
+  page: readonly CitedMemory[],
+): Promise<string[]> {
+  if (page.length === 0) return [];
+  const best = page.toSorted((a, b) => b.importance - a.importance).slice(0, FOUND);
+  const count =
+    page.length > FOUND ? `${FOUND} of ${page.length} statements` : counted(page.length, "statement");
+  return [`Your page here: ${count}, by kind.`, ...(await citedLines(parts, channel, inPageOrder(best)))];
+}
+
+/** Memories of one person here that are looked through for the page. */
+const MOST_OWN = 200;
 /** Memories that are shown with their words. */
 const FOUND = 10;
 
@@ -253,6 +279,7 @@ function draftMemory(agent: Agent, message: ProvingMessage, words: string): Memo
     { memories: [item] },
     {
       sources: new Map([[1, entry]]),
+      lines: "asked",
       promptText: agent.texts.system({ date: agent.time.day(at) }),
       agentName: agent.config.name,
       dayOf: (day) => agent.time.day(day),

@@ -11,6 +11,7 @@ export const statusCommand: Command = {
   name: "status",
   help: "what this channel is doing just now",
   isCommon: true,
+  isReport: true,
   argument: null,
   allowed: "everybody",
   run: describeStatus,

@@ -25,6 +25,7 @@ const MAX_RECALLED = 50;
 export const whyCommand: Command = {
   name: "why",
   help: "why your last message has no answer, and what the last answer was made of",
+  isReport: true,
   argument: null,
   allowed: "everybody",
   run: explain,

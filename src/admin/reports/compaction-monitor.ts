@@ -1,14 +1,7 @@
 import { decide, type Decision } from "../../compactor/policy/policy.ts";
 import { keepTokens } from "../../context/keep.ts";
-import {
-  type Budget,
-  leastOfLeaf,
-  stretchTokens,
-  summaryCap,
-  summaryRoom,
-  tokenBudgetAt,
-  usableTokens,
-} from "../../context/usage.ts";
+import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
+import { summarySizes } from "../../context/summary-room.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import { dueMessages, type History, type Stretch } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
@@ -47,20 +40,20 @@ const TIERS = ["background", "aggressive", "emergency"] as const;
  * Pure.
  * @param estimated tokens of the request before anything is trimmed
  * @param usage of the usable window
+ * @param fixed estimated tokens of the part that all requests share
  */
 export function monitorCompaction(
   agent: Agent,
   history: History,
   budget: Budget,
-  { estimated, usage }: { readonly estimated: number; readonly usage: number },
+  { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
   const decision = decide({
     history,
     tokens: estimated + (history.omission?.tokens ?? 0),
     tokenBudgetAt: (share) => tokenBudgetAt(budget, share),
     keepTokens: keepTokens(budget),
-    summaryCap: summaryCap(budget, 1),
-    summaryRoom: summaryRoom(budget),
+    ...summarySizes(budget, fixed),
     stretchTokens: stretchTokens(budget),
     leastOfLeaf: leastOfLeaf(budget),
     leadTokens: 0,

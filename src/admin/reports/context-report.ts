@@ -1,3 +1,4 @@
+import { sizeOfRequest } from "../../channel/compaction/compaction-target.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import { UsageAnchor } from "../../channel/model-usage.ts";
 import { type Fit, fitContext } from "../../context/emergency.ts";
@@ -168,7 +169,11 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     truncated: sections.filter(({ state }) => state === "cut").map(({ key }) => key),
     focus: context.focus ?? focusOf(dueMessages(history).map(({ text }) => text)),
     budget: sectionLimits(usableTokens(budget)),
-    monitor: monitorCompaction(agent, history, budget, { estimated: tokensBefore, usage }),
+    monitor: monitorCompaction(agent, history, budget, {
+      estimated: tokensBefore,
+      usage,
+      fixed: sizeOfRequest(context).fixed,
+    }),
     log: {
       entries: history.lastSeq,
       coveredTo: history.coveredTo,

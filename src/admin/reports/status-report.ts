@@ -82,10 +82,7 @@ export function formatStatus(
         ? "none waits for an answer"
         : `${counted(due.messages, "message")} in ${counted(due.channels, "channel")} ${due.messages === 1 ? "waits" : "wait"} for an answer${sinceWords(due.since, at)}`,
     ],
-    [
-      "answers",
-      waiting.deliveries === 0 ? "all delivered" : `${counted(waiting.deliveries, "part")} to be delivered`,
-    ],
+    ["answers", describeDeliveries(waiting)],
     [
       "compactions",
       `${formatNumber(running)} under way, ${formatNumber(ahead)} written ahead, ${counted(redo, "summary", "summaries")} to be written again`,
@@ -98,6 +95,13 @@ export function formatStatus(
     ]),
   ];
   return lines.map(([what, text]) => `${what.padEnd(11)}  ${text}`.trimEnd()).join("\n");
+}
+
+function describeDeliveries({ deliveries, refused }: Waiting): string {
+  const lost = refused === 0 ? "" : `${counted(refused, "part")} refused by the platform in the last day`;
+  if (deliveries > 0)
+    return [`${counted(deliveries, "part")} to be delivered`, lost].filter(Boolean).join("; ");
+  return lost === "" ? "all delivered" : lost;
 }
 
 function sinceWords(since: Date | null, at: (date: Date) => string): string {

@@ -90,7 +90,9 @@ export function formatUsage({ by, lines, total }: UsageReport): string {
     ...table,
     ...(isWhole ? [] : [`In all: ${describeCost(total.cost)}.`]),
     ...(lines.some(({ key }) => key === null)
-      ? [`${NOBODY}: summaries, embeddings, and work of Weir's own that no person has asked for.`]
+      ? [
+          `${NOBODY}: summaries, embeddings, transcripts, and work of Weir's own that no person has asked for.`,
+        ]
       : []),
   ].join("\n");
 }

@@ -14,16 +14,18 @@ export interface RequestTimes {
   readonly answerMs: number;
   /** How often is looked, ms. */
   readonly pollMs: number;
+  /** How often is looked whether a daemon is still there to answer, ms; default: never. */
+  readonly aliveMs?: number;
 }
 
-export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100 };
+export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 100, aliveMs: 1000 };
 
 /**
  * Waits for a request's answer.
  * @param parse undefined: this version does not know the answer
  * @param whereToLook for the error: where its progress is shown
  * @returns null if the request was not taken; it is withdrawn
- * @throws OperatorError if it was taken and is not answered in time
+ * @throws OperatorError if it was taken and is not answered in time, or no daemon is there any more
  */
 export async function ask<Answer>(
   requests: RequestStore,
@@ -34,9 +36,12 @@ export async function ask<Answer>(
   whereToLook = `\`${weirCommand("context")}\` and \`${weirCommand("compactions")}\` show what comes of it`,
 ): Promise<Answer | null> {
   const startedAt = performance.now();
+  let [aliveAt, isOver] = [startedAt, false];
   for (;;) {
     const { isTaken, answer } = await requests.state(id);
     if (answer !== undefined) return readAnswer(answer, parse);
+    if (isTaken && isOver)
+      throw new OperatorError("The daemon that took this has ended, and nobody answers. Run this again.");
     const waitedMs = performance.now() - startedAt;
     const isLate = shutdown.aborted || waitedMs >= times.takeMs;
     // If a daemon takes it at this moment, the withdrawal fails, and the daemon answers.
@@ -48,6 +53,10 @@ export async function ask<Answer>(
       throw new OperatorError(`The daemon is still at it: ${whereToLook}.`);
     }
     await pause(times.pollMs, shutdown);
+    if (performance.now() - aliveAt < (times.aliveMs ?? Infinity)) continue;
+    // It may have answered before it ended: the state is read once more.
+    isOver = !(await requests.hasDaemon());
+    aliveAt = performance.now();
   }
 }
 

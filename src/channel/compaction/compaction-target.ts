@@ -4,21 +4,14 @@
  */
 
 import type { CompactionConfig } from "../../config/config.ts";
-import { mayMerge } from "../../compactor/policy/merge.ts";
+import { capOf, mayMerge } from "../../compactor/policy/merge.ts";
 import type { CacheState } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { keepTokens } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
-import {
-  type Budget,
-  leastOfLeaf,
-  stretchTokens,
-  summaryCap,
-  summaryRoom,
-  tokenBudgetAt,
-  usableTokens,
-} from "../../context/usage.ts";
+import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
+import { summarySizes } from "../../context/summary-room.ts";
 import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
@@ -51,7 +44,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
 
   const known = (current: History): KnownRequest => {
     const { fixed, dynamic } = sizes.withoutEntries(current);
-    return knownRequest(compaction, fixed + Math.max(dynamic, lastRequest.dynamicTokens), budget);
+    const everyRequest = fixed + Math.max(dynamic, lastRequest.dynamicTokens);
+    return knownRequest(compaction, { everyRequest, fixed }, budget);
   };
 
   return {
@@ -68,7 +62,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
       return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
     },
-    summaryCap: (current, plan) => capOfSummary(current, plan, budget()),
+    summaryCap: (current, plan) => capOfSummary(current, plan, budget(), sizes.withoutEntries(current).fixed),
     async relieve() {
       // A running turn fits its own requests before it sends each.
       if (parts.running() !== null) return false;
@@ -115,8 +109,7 @@ export function measureHistory(
     tokens: tokens + (history.omission?.tokens ?? 0),
     tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
     keepTokens: keepTokens(limits),
-    summaryCap: summaryCap(limits, 1),
-    summaryRoom: summaryRoom(limits),
+    ...summarySizes(limits, fixed),
     stretchTokens: stretchTokens(limits),
     leastOfLeaf: leastOfLeaf(limits),
     rules: config.compaction,
@@ -141,17 +134,9 @@ function cacheState(
   };
 }
 
-/** Longest text of the summary that a job makes, estimated tokens. Pure. */
-export function capOfSummary(
-  history: History,
-  { fromSeq, toSeq, level }: Pick<JobPlan, "fromSeq" | "toSeq" | "level">,
-  limits: Budget,
-): number {
-  const others = history.summaries.filter(
-    (one) => one.kind !== "reset" && (one.toSeq < fromSeq || one.fromSeq > toSeq),
-  );
-  const used = others.reduce((sum, { tokens }) => sum + tokens + SUMMARY_LABEL_TOKENS, 0);
-  return summaryCap(limits, level, summaryRoom(limits) - used);
+/** Longest text of the summary that a job makes, estimated tokens. @param fixed see {@link measureHistory} Pure. */
+export function capOfSummary(history: History, plan: JobPlan, limits: Budget, fixed: number): number {
+  return capOf({ history, ...summarySizes(limits, fixed) }, plan);
 }
 
 /** Turns off all limits but the window's. */
@@ -161,10 +146,10 @@ const NO_LIMITS = {
   maxRawTokens: Number.POSITIVE_INFINITY,
 } as const;
 
-/** The inputs of {@link mayBeFull}. @param everyRequest tokens that each request has, whatever its entries */
+/** The inputs of {@link mayBeFull}. @param always tokens that each request has, whatever its entries; those that all share */
 export function knownRequest(
   rules: CompactionConfig,
-  everyRequest: number,
+  { everyRequest, fixed }: { readonly everyRequest: number; readonly fixed: number },
   budget: () => Budget,
 ): KnownRequest {
   const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
@@ -175,7 +160,7 @@ export function knownRequest(
   return {
     everyRequest,
     room: () => tokenBudgetAt(budget(), rules.backgroundThreshold),
-    summaries: () => ({ summaryCap: summaryCap(budget(), 1), summaryRoom: summaryRoom(budget()) }),
+    summaries: () => summarySizes(budget(), fixed),
     ahead: enabled && writeAhead ? ahead : null,
     maxRawMessages,
     maxRawTokens,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelAddress, TurnId, Owner } from "../../core/ids.ts";
-import type { OutboundMessage } from "../../core/message.ts";
+import type { OutboundMessage, WorkStep } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
-import type { PieceTiming, Platform } from "../../platforms/platform.ts";
+import { type PieceTiming, type Platform, PlatformError } from "../../platforms/platform.ts";
 import type { DeliveryStore } from "../../store/turns/deliveries.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { askFresh } from "./fresh.ts";
@@ -35,6 +35,10 @@ export class Draft {
   readonly #parts: DraftParts;
   #wanted: string | null = null;
   #shown: string | null = null;
+  /** The steps of its work, in order, by id. */
+  readonly #steps = new Map<string, WorkStep>();
+  #hasNewSteps = false;
+  #takesSteps: boolean;
   #messageId: string | null = null;
   /** The idempotency key of the shown message: the turn row's key once the delivery is open. */
   #key: string;
@@ -44,6 +48,7 @@ export class Draft {
   constructor(parts: DraftParts) {
     this.#parts = parts;
     this.#key = parts.idempotencyKey;
+    this.#takesSteps = parts.timing.showsSteps?.(parts.address) === true;
   }
 
   /** The platform's id of the draft's message; null: none is known. */
@@ -54,8 +59,33 @@ export class Draft {
   /** Shows this text as soon as the platform allows it; null: what was shown is void. Returns at once. */
   show(text: string | null): void {
     this.#wanted = text;
-    if (text === null || text === this.#shown || this.#closing.signal.aborted || this.#pump !== null) return;
+    this.#start();
+  }
+
+  /** Shows a step of the work as soon as the platform allows it, where it shows steps. Returns at once. */
+  begin(id: string, title: string, isDelegated: boolean): void {
+    this.#step({ id, title, isDelegated, state: "running" });
+  }
+
+  end(id: string, outcome: "done" | "failed"): void {
+    const begun = this.#steps.get(id);
+    if (begun !== undefined) this.#step({ ...begun, state: outcome });
+  }
+
+  #step(step: WorkStep): void {
+    if (!this.#takesSteps) return;
+    this.#steps.set(step.id, step);
+    this.#hasNewSteps = true;
+    this.#start();
+  }
+
+  #start(): void {
+    if (!this.#hasNews || this.#closing.signal.aborted || this.#pump !== null) return;
     this.#pump = this.#run();
+  }
+
+  get #hasNews(): boolean {
+    return this.#hasNewSteps || (this.#wanted !== null && this.#wanted !== this.#shown);
   }
 
   /** Stops updating the draft. Resolves when no call to the platform is under way, or the channel is released. */
@@ -73,8 +103,8 @@ export class Draft {
     const signal = AbortSignal.any([this.#parts.signal, this.#closing.signal]);
     try {
       if (this.#messageId === null && firstAfterMs > 0) await delay(firstAfterMs, undefined, { signal });
-      while (!signal.aborted && this.#wanted !== null && this.#wanted !== this.#shown) {
-        if (timing.mayShow?.(this.#key) !== false) await this.#showOnce(this.#wanted);
+      while (!signal.aborted && this.#hasNews) {
+        if (timing.mayShow?.(this.#key) !== false) await this.#showNews();
         if (intervalMs > 0) await delay(intervalMs, undefined, { signal });
       }
     } catch {
@@ -82,6 +112,21 @@ export class Draft {
       this.#closing.abort();
     }
     this.#pump = null;
+  }
+
+  async #showNews(): Promise<void> {
+    const text = this.#wanted;
+    this.#hasNewSteps = false;
+    try {
+      await this.#showOnce(text ?? "");
+    } catch (error) {
+      const isRefused = error instanceof PlatformError && !error.retryable;
+      // The answer may still come without its steps.
+      if (text !== null || this.#messageId !== null || !isRefused) throw error;
+      this.#takesSteps = false;
+      this.#hasNewSteps = false;
+      this.#steps.clear();
+    }
   }
 
   async #showOnce(text: string): Promise<void> {
@@ -99,7 +144,7 @@ export class Draft {
         delivery.messageId ?? (await platform.send({ ...message, idempotencyKey: key, mayBeThere }));
       await deliveries.shown(owner, delivery.id, this.#messageId);
       if (delivery.messageId === null) {
-        this.#shown = text;
+        this.#shown = text === "" ? null : text;
         return;
       }
     }
@@ -109,7 +154,7 @@ export class Draft {
     });
     if (isOurs === null) return;
     await platform.edit(this.#messageId, { ...message, idempotencyKey: this.#key });
-    this.#shown = text;
+    if (text !== "") this.#shown = text;
   }
 
   /**
@@ -125,13 +170,14 @@ export class Draft {
 
   #message(text: string): OutboundMessage {
     const { address, idempotencyKey, inReplyTo, platform, speaker, signed } = this.#parts;
-    const fitting = sliceWhole(signed(text), 0, platform.capabilities.maxTextLength);
+    const fitting = sliceWhole(text === "" ? "" : signed(text), 0, platform.capabilities.maxTextLength);
     return {
       channel: address,
       idempotencyKey,
       mayBeThere: false,
       mayBeInPart: true,
       text: fitting,
+      ...(this.#steps.size > 0 && { steps: [...this.#steps.values()] }),
       final: false,
       inReplyTo,
       kind: "answer",

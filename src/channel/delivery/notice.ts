@@ -1,7 +1,8 @@
+import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import type { ActorParts } from "../channel-context.ts";
+import type { Platform } from "../../platforms/platform.ts";
 
 /** A message of Weir to the people of a channel. */
 interface Notice {
@@ -20,7 +21,11 @@ export function noticeMessage(channel: ChannelAddress, { idempotencyKey, text }:
  * @param unsent log message for a failure
  */
 export function sendNotice(
-  { platform, address, log }: Pick<ActorParts, "platform" | "address" | "log">,
+  {
+    platform,
+    address,
+    log,
+  }: { readonly platform: Platform; readonly address: ChannelAddress; readonly log: Logger },
   notice: Notice,
   unsent: "budget_notice_not_sent" | "compaction_notice_not_sent",
 ): void {

@@ -1,33 +1,27 @@
 import PQueue from "p-queue";
-import { errorMessage } from "../../core/errors.ts";
 import type { TurnRange } from "../../core/history.ts";
-import { type AgentId, type ChannelAddress, type TurnId, formatAddress, type Owner } from "../../core/ids.ts";
-import { backoffMs, jittered } from "../../async/backoff.ts";
-import type { OutboundMessage } from "../../core/message.ts";
+import {
+  type AgentId,
+  type ChannelAddress,
+  formatAddress,
+  type Owner,
+  type Seq,
+  type TurnId,
+} from "../../core/ids.ts";
+import { backoffMs } from "../../async/backoff.ts";
+import type { OutboundFile } from "../../core/message.ts";
+import { answerFile, beginningOf } from "../../core/attached-file.ts";
 import { splitText } from "../../text/split-message.ts";
-import { type Platform, PlatformError } from "../../platforms/platform.ts";
+import type { Platform } from "../../platforms/platform.ts";
 import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../../store/turns/deliveries.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
-import { askFresh, FRESH_MS, isFresh } from "./fresh.ts";
-import { ABORTED, unlessAborted, withDeadline } from "../../async/deadline.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
 import { displayName } from "../../text/text.ts";
-
-/**
- * Repeats a call until it is done.
- * @returns `failed`: the platform refuses it for good; `left`: this daemon is closing, has lost the channel, or no
- * longer serves its platform: the channel's next owner repeats the call
- */
-export type Insist = <Result>(
-  ask: () => Promise<Result>,
-) => Promise<{ readonly result: Result } | "failed" | "left">;
-
-/** First and longest wait before an answer is sent again, give or take a quarter, ms. */
-const BACKOFF = { fromMs: 500, toMs: 20_000 };
-/** Suffix of the key of a part that was posted again. */
-const ANEW = "/anew";
+import { BACKOFF, type Insist, Insister } from "./insist.ts";
+import { LossReport } from "./loss-report.ts";
+import { type PartEnd, PartSender, type SentAnswer } from "./part-sender.ts";
 
 export interface OutboxParts {
   readonly owner: Owner;
@@ -39,8 +33,14 @@ export interface OutboxParts {
   readonly events: Events;
   /** An agent's name, as people read it. */
   readonly nameOf: (agent: AgentId) => string;
+  /** The platform's ids of the people who run Weir; default: nobody is named. */
+  readonly owners?: () => readonly string[];
+  /** Files of a turn's answer; null: they were deleted. */
+  readonly filesOf: (turn: TurnId) => Promise<readonly OutboundFile[] | null>;
   /** Called if another daemon has taken the channel. */
   readonly onLost: (error: StaleEpochError) => void;
+  /** Called with the seq of a notice in the log: people have not seen an answer whole. Default: nobody reads it here. */
+  readonly onNoticed?: (seq: Seq) => void;
 }
 
 /** The author of a text; no agent: the channel's own. */
@@ -48,13 +48,20 @@ interface Speaks {
   readonly agent?: AgentId;
 }
 
+/** What was sent of an answer. */
+interface Delivered {
+  /** The acknowledgements: the platform's ids, or null. */
+  readonly notes: readonly Promise<string | null>[];
+  readonly isWhole: boolean;
+}
+
 /**
  * Delivers a channel's answers to its platform, in order. "Sent" means acknowledged by the platform. A part is sent again with the same
- * idempotency key until the platform accepts it; turns do not wait.
+ * idempotency key until the platform accepts it, and in other forms if it is refused (`part-sender.ts`); turns do not wait.
  *
- * A part: pending → sent; or failed, if the channel was deleted or the text refused; or left pending until `recover`, while no platform
- * serves the channel (its terminal was closed). If a person deleted its draft, the part is posted again, once, unless the question was
- * deleted as well. An orphaned draft (its turn ended without an answer): pending → failed, once the platform has deleted it.
+ * A part: pending → sent; or failed, if the platform refuses it in each form, once people and the agent are told; or left pending until
+ * `recover`, while no platform serves the channel (its terminal was closed). An orphaned draft (its turn ended without an answer):
+ * pending → failed, once the platform has deleted it.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
@@ -68,9 +75,18 @@ export class Outbox {
   readonly #leaving = new Set<string>();
   /** Running commits of acknowledgements: the next answer does not wait for them. */
   readonly #notes = new Set<Promise<unknown>>();
+  readonly #insister: Insister;
+  readonly #sender: PartSender;
+  readonly #report: LossReport;
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
+    const { signal } = this.#closing;
+    const insister = new Insister({ ...parts, signal });
+    this.#insister = insister;
+    this.#sender = new PartSender({ ...parts, insister, signal });
+    const { owners = () => [], onNoticed = () => undefined } = parts;
+    this.#report = new LossReport({ ...parts, owners, onNoticed });
   }
 
   /** Nothing is being delivered, and all acknowledgements are in the log. */
@@ -89,10 +105,14 @@ export class Outbox {
   }
 
   /** Splits an answer into messages for this platform; an answer of another agent than the channel's own gets its name. */
-  split({ text, kind }: Pick<PendingAnswer, "text"> & { readonly kind: string }, by: Speaks): string[] {
+  split(
+    { text, kind, asFile }: Pick<PendingAnswer, "text" | "asFile"> & { readonly kind: string },
+    by: Speaks,
+  ): string[] {
     const { platform } = this.#parts;
+    const said = asFile === true ? beginningOf(text) : text;
     // A notice is by Weir, not by an agent.
-    const shown = kind === "notice" ? text : this.#signed(by)(text);
+    const shown = kind === "notice" ? said : this.#signed(by)(said);
     return splitText(shown, platform.capabilities.maxTextLength);
   }
 
@@ -140,8 +160,8 @@ export class Outbox {
     for (const known of this.#lookUps) known.add(answer.turnId);
     const knownAt = steadyNow();
     void this.#queue.add(async () => {
-      const notes = await this.#deliverAll(answer, knownAt);
-      const noted = this.#noted(answer, notes);
+      const delivered = await this.#deliverAll(answer, knownAt);
+      const noted = this.#noted(answer, delivered);
       this.#notes.add(noted);
       void noted.finally(() => this.#notes.delete(noted));
     });
@@ -149,20 +169,19 @@ export class Outbox {
 
   /** Reports a delivered answer once its acknowledgements are in the log. */
   async #noted(
-    { turnId, acceptedAt, parts, inReplyTo }: PendingAnswer,
-    notes: readonly Promise<string | null>[],
+    { turnId, acceptedAt, inReplyTo }: PendingAnswer,
+    { notes, isWhole }: Delivered,
   ): Promise<void> {
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const messageIds = (await Promise.all(notes)).filter((id) => id !== null);
-    const isWhole = messageIds.length === parts.length;
     this.#underWay.delete(turnId);
-    if (!isWhole) return;
+    if (!isWhole || messageIds.length < notes.length) return;
     const channel = formatAddress(this.#parts.address);
     this.#parts.events.emit({
       type: "reply_delivered",
       channel,
       turn: turnId,
-      parts: parts.length,
+      parts: messageIds.length,
       turnMs,
       inReplyTo,
       messageIds,
@@ -171,7 +190,7 @@ export class Outbox {
 
   /** Does other work at the platform, in order with the answers. @param work must not throw */
   add(work: (insist: Insist) => Promise<void>): void {
-    void this.#queue.add(async () => work(async (ask) => this.#insist(ask)));
+    void this.#queue.add(async () => work(this.#insister.insist));
   }
 
   /** Takes up the answers and orphaned drafts that the log says are still undelivered. */
@@ -196,7 +215,7 @@ export class Outbox {
     this.#leaving.add(messageId);
     const { platform, address } = this.#parts;
     void this.#queue.add(async () => {
-      const done = await this.#insist(async () => platform.remove?.(address, messageId));
+      const done = await this.#insister.insist(async () => platform.remove?.(address, messageId));
       if (done !== "left" && id !== null) await this.#fail([{ id }], "withdrawn");
       this.#leaving.delete(messageId);
     });
@@ -208,23 +227,75 @@ export class Outbox {
     this.#queue.clear();
   }
 
-  /** @param knownAt when this daemon was known to own the channel @returns the acknowledgements of the sent parts */
-  async #deliverAll(answer: PendingAnswer, knownAt: number): Promise<Promise<string | null>[]> {
+  /** @param knownAt when this daemon was known to own the channel */
+  async #deliverAll(answer: PendingAnswer, knownAt: number): Promise<Delivered> {
     const texts = this.split(answer, answer);
+    const sent: SentAnswer = { ...answer, texts, knownAt, speaker: this.#speaker(answer) };
+    const { insist } = this.#insister;
     const notes: Promise<string | null>[] = [];
-    for (const [index, part] of answer.parts.entries()) {
-      const sent = await this.#untilSent(part, answer, texts[part.part] ?? "", knownAt);
-      // The channel was deleted or refuses the text: the rest of the answer would fail, too.
-      if (sent === "failed") await this.#fail(answer.parts.slice(index), "refused");
-      if (sent === "failed" || sent === "left") break;
-      notes.push(this.#note(part, sent.result));
+    const lost: Delivery[] = [];
+    let isTold = false;
+    const left = [...answer.parts];
+    for (let part = left.shift(); part !== undefined; part = left.shift()) {
+      const end = await this.#send(part, sent);
+      switch (end.kind) {
+        case "sent":
+          notes.push(this.#note(end.part, end.messageId));
+          break;
+        case "instead":
+          left.unshift(...end.parts);
+          break;
+        case "refused": {
+          const isTaken = lost.length > 0 || (await this.#report.tellChannel(end.part, sent, insist));
+          if (isTaken === null) return { notes, isWhole: false };
+          isTold = isTaken;
+          // A channel that takes no word either takes nothing.
+          lost.push(end.part, ...(isTold ? [] : left.splice(0)));
+          break;
+        }
+        case "gone":
+          lost.push(end.part, ...left.splice(0));
+          break;
+        case "withdrawn":
+          await this.#fail([end.part, ...left.splice(0)], "withdrawn");
+          return { notes, isWhole: false };
+        case "left":
+          return { notes, isWhole: false };
+      }
     }
-    return notes;
+    const [first] = lost;
+    if (first === undefined) return { notes, isWhole: true };
+    const isTaken = isTold;
+    const isKnown = isTaken || (await this.#report.tellOwners(first, sent, insist));
+    if (isKnown) await insist(async () => this.#report.note(lost, sent, isTaken));
+    return { notes, isWhole: false };
+  }
+
+  async #send(part: Delivery, answer: SentAnswer): Promise<PartEnd> {
+    if (part.part < answer.texts.length) return this.#sender.send(part, answer);
+    const file = await this.#fileOf(answer, part);
+    if (file === "left") return { kind: "left" };
+    return file === "gone" ? { kind: "withdrawn", part } : this.#sender.send(part, { ...answer, file });
+  }
+
+  /** The file of a part behind the texts; `gone`: it was deleted. */
+  async #fileOf(answer: SentAnswer, { part }: Delivery): Promise<OutboundFile | "gone" | "left"> {
+    const { turnId, text, texts, asFile = false } = answer;
+    const index = part - texts.length;
+    if (asFile && index === 0) return answerFile(text);
+    const found = await this.#insister.insist(async () => this.#parts.filesOf(turnId));
+    if (typeof found === "string") return "left";
+    return found.result?.[asFile ? index - 1 : index] ?? "gone";
   }
 
   /** Records in the log that a part was sent, with retries. Must not throw. @returns the id; null: it is left to the next owner */
-  async #note({ id }: Delivery, messageId: string): Promise<string | null> {
-    const { owner, deliveries, onLost } = this.#parts;
+  async #note({ id, leftover }: Delivery, messageId: string): Promise<string | null> {
+    const { owner, deliveries, onLost, platform, address } = this.#parts;
+    // Before the note: whoever resumes after it does not know of that message.
+    if (leftover !== null && leftover !== messageId) {
+      const done = await this.#insister.insist(async () => platform.remove?.(address, leftover));
+      if (done === "left") return null;
+    }
     for (let failures = 0; ; failures++) {
       try {
         await deliveries.sent(owner, id, messageId);
@@ -235,109 +306,11 @@ export class Outbox {
           return null;
         }
         const waitMs = backoffMs(BACKOFF, failures);
-        this.#tellFailure(error, waitMs);
+        this.#insister.tellFailure(error, waitMs);
         if (this.#closing.signal.aborted) return null;
         await pause(waitMs, this.#closing.signal);
       }
     }
-  }
-
-  /**
-   * Repeats a call to the platform until it is done.
-   * @returns `failed`: the platform refuses it for good; `left`: this daemon is closing, has lost the channel, or no
-   * longer serves its platform: the channel's next owner repeats the call
-   */
-  async #insist<Result>(
-    ask: () => Promise<Result>,
-  ): Promise<{ readonly result: Result } | "failed" | "left"> {
-    const { signal } = this.#closing;
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        // A platform that never answers must not keep the channel from being released: the next owner asks again.
-        const result = await unlessAborted(ask(), signal);
-        if (result === ABORTED) break;
-        return { result };
-      } catch (error) {
-        if (error instanceof StaleEpochError) {
-          this.#parts.onLost(error);
-          return "left";
-        }
-        const isFinal = error instanceof PlatformError && !error.retryable;
-        const retryInMs = isFinal
-          ? null
-          : ((error instanceof PlatformError ? error.retryAfterMs : undefined) ??
-            jittered(backoffMs(BACKOFF, failures)));
-        // This process can no longer deliver there: the work stays in the log for a process that can.
-        const isLeft = retryInMs !== null && !this.#isServed;
-        this.#tellFailure(error, isLeft ? null : retryInMs);
-        if (retryInMs === null) return "failed";
-        if (isLeft) return "left";
-        await pause(retryInMs, signal);
-      }
-    }
-    return "left";
-  }
-
-  get #isServed(): boolean {
-    const { platform, address } = this.#parts;
-    return platform.capabilities.serves(address);
-  }
-
-  async #untilSent(
-    part: Delivery,
-    answer: PendingAnswer,
-    text: string,
-    knownAt: number,
-  ): Promise<{ readonly result: string } | "failed" | "left"> {
-    let current = part;
-    let mayBeThere = answer.mayBeSent || part.drafted;
-    const send = async (): Promise<string> => {
-      if (!mayBeThere && !isFresh(knownAt)) mayBeThere = await this.#mayBeSentElsewhere();
-      // The channel's next owner sends it.
-      this.#closing.signal.throwIfAborted();
-      const sending = this.#sendPart(current, { ...answer, mayBeThere }, text);
-      mayBeThere = true;
-      return sending;
-    };
-    return this.#insist(async () => {
-      try {
-        return await send();
-      } catch (error) {
-        if (!(error instanceof PlatformError && error.isMessageGone)) throw error;
-        const anew = await this.#postedAnew(current);
-        if (anew === null) throw error;
-        this.#tellFailure(error, 0);
-        current = anew;
-        mayBeThere = false;
-        return send();
-      }
-    });
-  }
-
-  /**
-   * Checks that no other daemon has become home: this process may have been frozen, or the call may have waited.
-   * @returns true: the log does not answer in time
-   * @throws StaleEpochError if another daemon is home
-   */
-  async #mayBeSentElsewhere(): Promise<boolean> {
-    const { owner, deliveries } = this.#parts;
-    const asking = askFresh(async () => deliveries.refuseOldEpoch(owner));
-    try {
-      return (await withDeadline(asking, FRESH_MS))?.isFresh !== true;
-    } catch (error) {
-      if (error instanceof StaleEpochError) throw error;
-      return true;
-    }
-  }
-
-  /** Prepares to post a part again; changes its row before the send. @returns null: it stays deleted */
-  async #postedAnew(part: Delivery): Promise<Delivery | null> {
-    const { owner, deliveries } = this.#parts;
-    // A second deletion is intended.
-    if (part.idempotencyKey.endsWith(ANEW)) return null;
-    const idempotencyKey = `${part.idempotencyKey}${ANEW}`;
-    if (!(await deliveries.postAnew(owner, part.id, idempotencyKey))) return null;
-    return { ...part, idempotencyKey, messageId: null, drafted: false };
   }
 
   /** Marks parts as failed for good. */
@@ -346,45 +319,8 @@ export class Outbox {
       for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, reason);
     } catch (error) {
       // They stay pending, and the next owner tries again.
-      this.#tellFailure(error, null);
+      this.#insister.tellFailure(error, null);
     }
-  }
-
-  /** @returns the platform's id of the message that now shows the text */
-  async #sendPart(
-    part: Delivery,
-    answer: PendingAnswer & { readonly mayBeThere: boolean },
-    text: string,
-  ): Promise<string> {
-    const { platform, address } = this.#parts;
-    const turnMs = Math.max(0, Math.round(steadyNow() - answer.acceptedAt.getTime()));
-    const speaker = this.#speaker(answer);
-    const message: OutboundMessage = {
-      channel: address,
-      idempotencyKey: part.idempotencyKey,
-      mayBeThere: answer.mayBeThere,
-      ...(part.drafted && { mayBeInPart: true }),
-      text,
-      final: true,
-      inReplyTo: answer.inReplyTo,
-      kind: answer.kind,
-      ...(speaker !== undefined && answer.kind === "answer" && { speaker }),
-      timing: { turnMs, modelMs: Math.round(answer.modelMs) },
-    };
-    if (part.messageId !== null) {
-      await platform.edit(part.messageId, message);
-      return part.messageId;
-    }
-    const messageId = await platform.send(message);
-    // The key may have returned a draft whose acknowledgement was lost: it shows an older piece.
-    if (part.drafted && platform.capabilities.takesIdempotencyKeys) await platform.edit(messageId, message);
-    return messageId;
-  }
-
-  #tellFailure(error: unknown, retryInMs: number | null): void {
-    const kind = error instanceof PlatformError ? error.kind : "error";
-    const channel = formatAddress(this.#parts.address);
-    this.#parts.events.emit({ type: "delivery_failed", channel, kind, why: errorMessage(error), retryInMs });
   }
 }
 

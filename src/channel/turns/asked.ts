@@ -1,7 +1,7 @@
 import { steadyNow } from "../../async/clock.ts";
 import { dueMessages, type History, type TurnRange } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
-import { isOwnId } from "../../core/message.ts";
+import { platformIdOf } from "../../core/message.ts";
 import type { CallGates } from "../channel-context.ts";
 
 export interface AnsweredMessages {
@@ -25,6 +25,6 @@ export function askedBy(
   const acceptedAt = times.toSorted((a, b) => a.getTime() - b.getTime())[0] ?? new Date(steadyNow());
   const count = messages.filter(({ deleted }) => !deleted).length;
   const ids = messages.map(({ messageId }) => messageId);
-  const inReplyTo = ids.filter((id) => !isOwnId(id));
+  const inReplyTo = ids.flatMap((id) => platformIdOf(id) ?? []);
   return { inReplyTo, acceptedAt, count, releases: ids.filter((id) => gates.releases(id)) };
 }

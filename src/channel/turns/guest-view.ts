@@ -1,6 +1,7 @@
 import { keepTokens, lastCoverable } from "../../context/keep.ts";
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import { type Budget, partAt, summaryRoom } from "../../context/usage.ts";
+import { type Budget, partAt } from "../../context/usage.ts";
+import { SUMMARIES_SHARE } from "../../core/compaction.ts";
 import type { Entry } from "../../core/entry.ts";
 import {
   answeredMessages,
@@ -129,7 +130,7 @@ export class GuestView {
   /** The live summaries, or an extract of them that fits the guest's window. */
   async #fitting({ summaries, coveredTo }: History, budget: Budget): Promise<readonly Summary[]> {
     const told = summaries.filter(({ kind }) => kind !== "reset");
-    const room = Math.floor(summaryRoom(budget));
+    const room = Math.floor(partAt(budget, SUMMARIES_SHARE.most));
     const [first] = told;
     if (first === undefined) return [];
     if (told.reduce((sum, { tokens }) => sum + tokens + SUMMARY_LABEL_TOKENS, 0) <= room) return told;

@@ -4,9 +4,10 @@ import type { UserEntry } from "../../core/entry.ts";
 import { type AgentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
 import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
-const MAX_MESSAGES = 100;
+/** Most messages that a turn reads at once. */
+export const MAX_MESSAGES = 100;
 /** Share of the usable window for the messages of one turn. */
-const MAX_SHARE = 0.4;
+export const MAX_SHARE = 0.4;
 
 export interface NextTurn {
   readonly fromSeq: Seq;

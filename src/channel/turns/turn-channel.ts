@@ -4,7 +4,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import type { Landed } from "../../core/compaction.ts";
 import { answeredMessages, type History, type TurnRange } from "../../core/history.ts";
 import { type ChannelAddress, formatAddress, type MemoryId, type TurnId } from "../../core/ids.ts";
-import { type ChannelKind, isOwnId, type Place } from "../../core/message.ts";
+import { type ChannelKind, MENTION_PREFIX, type Place, platformIdOf } from "../../core/message.ts";
 import {
   type Attached,
   NOTHING_ATTACHED,
@@ -38,6 +38,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
   readonly lastRequest: LastRequest;
   readonly sent: LastSent;
   readonly calls: TurnCalls;
+  readonly steering: Pick<TurnChannel, "isSteered" | "takeIn">;
   /** Called before every model call, since its request may make a compaction due. */
   readonly onRequest: () => void;
   /** Called when summaries written ahead were committed on the reply path, with the duration, ms. */
@@ -103,6 +104,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       kitOf,
       handOff: handingOver(parts.guests.team, turn, () => history.current),
     },
+    ...parts.steering,
     attached: async () => attachedTo(parts, history.current, turn),
     resultImages: async () => images.read(),
     snapshot: async () => history.snapshot(),
@@ -136,7 +138,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     ...lookUps(parts),
     showDraft: (text) => draft?.show(text),
     ...countCalls(parts),
-    ...tellSteps(events, channel, turn.id),
+    ...tellSteps(events, channel, turn.id, draft),
   };
 }
 
@@ -178,11 +180,15 @@ function tellSteps(
   events: Events,
   channel: string,
   turn: TurnId,
-): Pick<TurnChannel, "onRetry" | "onToolFailure" | "onRecalled" | "onToolCall"> {
+  draft: Draft | null,
+): Pick<TurnChannel, "onRetry" | "onToolFailure" | "onRecalled" | "onToolStart" | "onToolCall"> {
   return {
     onRecalled: (found, ms) => events.emit({ type: "recalled", channel, turn, ...found, ms: Math.round(ms) }),
-    onToolCall: ({ ms, ...call }) =>
-      events.emit({ type: "tool_called", channel, turn, ...call, ms: Math.round(ms) }),
+    onToolStart: ({ callId, title, isDelegated }) => draft?.begin(callId, title, isDelegated),
+    onToolCall({ ms, ...call }) {
+      draft?.end(call.callId, call.outcome);
+      events.emit({ type: "tool_called", channel, turn, ...call, ms: Math.round(ms) });
+    },
     onRetry: (attempt, of) => events.emit({ type: "model_retry", channel, attempt, of }),
     onToolFailure: (tool, why) => events.emit({ type: "tool_failed", channel, tool, why }),
   };
@@ -193,8 +199,8 @@ function reactor({ platform, address, history, turn }: TurnChannelParts): ToolKi
   const tried = new Set<string>();
   return async (emoji, under) => {
     if (platform.react === undefined) return "unsupported";
-    const newest = answeredMessages(history.current, turn).findLast(({ messageId }) => !isOwnId(messageId));
-    const messageId = under === undefined ? newest?.messageId : under;
+    const ids = answeredMessages(history.current, turn).map((message) => platformIdOf(message.messageId));
+    const messageId = under === undefined ? ids.findLast((id) => id !== null) : under;
     if (messageId === undefined || messageId === null) return "gone";
     if (tried.size >= MAX_REACTIONS && !tried.has(emoji)) return "enough";
     tried.add(emoji);
@@ -215,34 +221,44 @@ async function attachedTo(
   turn: Pick<TurnRange, "toSeq">,
 ): Promise<Attached> {
   const due = answeredMessages(history, turn);
-  const replying = due.flatMap(({ author, replyTo }) =>
-    replyTo === null ? [] : [{ author: author.name, replyTo }],
+  const replying = due.flatMap(({ author, replyTo, seq }) =>
+    replyTo === null ? [] : [{ author: author.name, replyTo, seq }],
   );
-  const pictured = agent.config.seesImages ? due.filter(({ text }) => text.includes(IMAGE_LABEL)) : [];
+  // Those of an edited message are shown with the entry that asks for its answer.
+  const pictured = !agent.config.seesImages
+    ? []
+    : due
+        .filter(({ messageId, text }) => text.includes(IMAGE_LABEL) || messageId.startsWith(MENTION_PREFIX))
+        .map(({ messageId }) => ({ messageId, source: platformIdOf(messageId) ?? messageId }));
   if (replying.length === 0 && pictured.length === 0) return NOTHING_ATTACHED;
-  const [said, kept] = await Promise.all([
+  const seqs = replying.map(({ seq }) => seq);
+  const [said, quoted, kept] = await Promise.all([
     replying.length === 0
       ? undefined
       : store.attached.said(
           owner.channel,
           replying.map(({ replyTo }) => replyTo),
         ),
+    seqs.length === 0 ? undefined : store.quotes.of(owner.channel, seqs),
     pictured.length === 0
       ? []
       : store.attached.imagesOf(
           address.platform,
-          pictured.map(({ messageId }) => messageId),
+          pictured.map(({ source }) => source),
           MAX_IMAGES,
         ),
   ]);
-  const replies: Reply[] = replying.flatMap(({ author, replyTo }) => {
-    const to = said?.get(replyTo);
-    return to === undefined ? [] : [{ author, to }];
+  const replies: Reply[] = replying.flatMap(({ author, replyTo, seq }) => {
+    const [to, quote] = [said?.get(replyTo), quoted?.get(seq)];
+    return [
+      ...(to === undefined ? [] : [{ author, to }]),
+      ...(quote === undefined ? [] : [{ author, to: quote, isUnheard: true as const }]),
+    ];
   });
-  const images: DueImages[] = pictured.map(({ messageId }) => ({
+  const images: DueImages[] = pictured.map(({ messageId, source }) => ({
     messageId,
     images: kept
-      .filter((image) => image.messageId === messageId)
+      .filter((image) => image.messageId === source)
       .map(({ type, bytes }) => ({ type, base64: Buffer.from(bytes).toString("base64") })),
   }));
   return { replies, images };

@@ -44,9 +44,15 @@ export function recallableBy(
   };
 }
 
+/** The parts of a channel that a turn's searches use. */
+type TurnRecallParts = Pick<
+  ActorParts,
+  "agent" | "owner" | "workspace" | "kind" | "recall" | "memories" | "lookUpWithinMs"
+> & { readonly store: Pick<ActorParts["store"], "attached"> };
+
 /** Searches a channel's log and memories for one turn. Disposing cancels the searches under way. */
 export class TurnRecall implements Disposable {
-  readonly #parts: ActorParts;
+  readonly #parts: TurnRecallParts;
   readonly #history: Pick<GuardedHistory, "current">;
   readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
   readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
@@ -61,7 +67,7 @@ export class TurnRecall implements Disposable {
   #arms: RecallArms | undefined;
 
   constructor(
-    parts: ActorParts,
+    parts: TurnRecallParts,
     history: Pick<GuardedHistory, "current">,
     turn: Pick<TurnRange, "fromSeq" | "toSeq">,
   ) {
@@ -230,6 +236,7 @@ export class TurnRecall implements Disposable {
   #memoriesQuery(whole: string, limit: number, askers = this.#askers()): MemoryRecallQuery {
     const text = newestWords(whole, MAX_QUERY);
     const { agent, owner, workspace, kind } = this.#parts;
+    const names = askers.map(({ name }) => name);
     return {
       agent: agent.config.id,
       channel: owner.channel,
@@ -237,10 +244,8 @@ export class TurnRecall implements Disposable {
       kind,
       text,
       askers: askers.map(({ id }) => id),
-      self: asksOfSelf(
-        text,
-        askers.map(({ name }) => name),
-      ),
+      names,
+      self: asksOfSelf(text, names),
       limit,
     };
   }

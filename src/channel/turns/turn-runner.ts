@@ -3,9 +3,13 @@
  * the channel's log through its history and store; only the outbox and drafts reach the platform.
  */
 
+import type { Agent } from "../../turn/agent.ts";
+import { retryWrite } from "../../async/retry.ts";
+import { attachedBy, MOST_MESSAGES } from "../../core/attached-file.ts";
 import { randomUUID } from "node:crypto";
-import { dueMessages, isEditedSince } from "../../core/history.ts";
+import { dueMessages, type History, isEditedSince } from "../../core/history.ts";
 import { formatAddress, type Seq, type TurnId, type ChannelAddress } from "../../core/ids.ts";
+import { platformIdOf } from "../../core/message.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
 import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
@@ -18,7 +22,8 @@ import type { ActorParts } from "../channel-context.ts";
 import { inTrace } from "../../telemetry/trace-scope.ts";
 import { LastSent, windowUsedBy } from "./context-record.ts";
 import { asGuest, GuestTurns, type RequestParts, type TurnParts } from "./guest-turns.ts";
-import { createTurnChannel } from "./turn-channel.ts";
+import { createTurnChannel, type TurnChannelParts } from "./turn-channel.ts";
+import { hasBegunWork, steeredTo } from "./steering.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { askFresh } from "../delivery/fresh.ts";
 import { begunBy, needsItsTools, nextTurn } from "./next-turn.ts";
@@ -56,6 +61,8 @@ interface RunParts {
   readonly sent: LastSent;
   readonly by: TurnParts;
 }
+
+type Sent = NonNullable<ReturnType<typeof toSettlement>["entry"]>;
 
 /** Runs one turn of a channel at a time: its messages, draft and settlement. */
 export class TurnRunner {
@@ -314,12 +321,73 @@ export class TurnRunner {
       draft,
       calls,
       sent,
+      steering: this.#steering(turn, { asked, by }),
       usage: request.usage,
       lastRequest: request.last,
       onRequest: request.onRequest,
       onLanded: request.onLanded,
     });
     return runTurn(parts.agent, asGuest(channel, view), turn, { now: parts.now }, signal);
+  }
+
+  /** An answer in the form in which it is sent, with the number of its messages and files. */
+  async #asSent(
+    turn: RunningTurn,
+    entry: Sent | null,
+    agent: Pick<Agent, "config">,
+  ): Promise<{ readonly entry: Sent | null; readonly count: number }> {
+    if (entry === null) return { entry, count: 0 };
+    const texts = this.#outbox.split(entry, turn).length;
+    if (entry.kind !== "assistant" || entry.stopped) return { entry, count: texts };
+    const files = await this.#countFiles(turn, agent);
+    const isFile =
+      agent.config.longAnswers === "file" &&
+      this.#parts.platform.capabilities.takesFiles === true &&
+      texts > MOST_MESSAGES;
+    if (!isFile) return { entry, count: texts + files };
+    const asFile = { ...entry, asFile: true as const };
+    return { entry: asFile, count: this.#outbox.split(asFile, turn).length + 1 + files };
+  }
+
+  /** Files that go out behind the answer, each a part of it. */
+  async #countFiles({ id }: RunningTurn, { config }: Pick<Agent, "config">): Promise<number> {
+    const { platform, store, owner } = this.#parts;
+    if (!config.files.attach || platform.capabilities.takesFiles !== true) return 0;
+    const { result } = await retryWrite(async () => store.log.readCalls(owner.channel, id));
+    return attachedBy(result)?.length ?? 0;
+  }
+
+  /** What people say while a turn works with tools, as the turn takes it in: it changes the turn's range. */
+  #steering(turn: RunningTurn, { asked, by }: Pick<RunParts, "asked" | "by">): TurnChannelParts["steering"] {
+    const { store, owner, events, address } = this.#parts;
+    const { agent } = by.parts;
+    const { steer, name, model } = agent.config;
+    if (!steer) return { isSteered: () => false, takeIn: async () => false };
+    const steered = (history: History): Seq | null =>
+      steeredTo(history, turn, {
+        name,
+        answerer: this.#guests.answerer.bind(this.#guests),
+        budget: budgetOf(agent, model),
+      });
+    return {
+      isSteered: () => steered(this.#history.current) !== null,
+      takeIn: async () => {
+        const history = await this.#history.snapshot();
+        const isNews = history.lastSeq > turn.toSeq && hasBegunWork(history, turn);
+        const toSeq = isNews ? steered(history) : null;
+        if (toSeq === null) return false;
+        await store.turns.takeIn(owner, turn.id, toSeq);
+        const taken = dueMessages(history).filter(({ seq }) => seq > turn.toSeq && seq <= toSeq);
+        turn.toSeq = toSeq;
+        this.#take(turn);
+        // An edit or a deletion by another daemon may have come before the row.
+        await this.#history.renew();
+        asked.inReplyTo.push(...taken.flatMap(({ messageId }) => platformIdOf(messageId) ?? []));
+        const channel = formatAddress(address);
+        events.emit({ type: "turn_steered", channel, turn: turn.id, messages: taken.length, toSeq });
+        return true;
+      },
+    };
   }
 
   async #settle(
@@ -331,15 +399,22 @@ export class TurnRunner {
   ): Promise<void> {
     const { now, indexer, owner } = this.#parts;
     const { agent } = this.#guests.partsOf(turn.agent);
-    const { entry, told, logged, ...end } = toSettlement(
+    const {
+      entry: made,
+      told,
+      logged,
+      ...end
+    } = toSettlement(
       result.outcome,
       (kind, calls = 0) => agent.texts.failure({ kind, calls }),
       isEditedSince(this.#history.current, turn),
       this.#guests.missed(turn),
     );
     const at = now();
-    const texts = entry === null ? [] : this.#outbox.split(entry, turn);
-    const idempotencyKeys = texts.map((_, part) => (part === 0 ? opened.idempotencyKey : randomUUID()));
+    const { entry, count } = await this.#asSent(turn, made, agent);
+    const idempotencyKeys = Array.from({ length: count }, (_, part) =>
+      part === 0 ? opened.idempotencyKey : randomUUID(),
+    );
     const { modelMs, calls, recalled } = result;
     const handOff = this.#guests.handedOver(result.outcome, turn, at);
     const settlement: Settlement = { ...end, ...handOff, modelMs, entry, idempotencyKeys, calls, recalled };
@@ -350,7 +425,7 @@ export class TurnRunner {
     if (handed !== null) this.accepted(handed.seq);
     if (handed !== null || entry !== null) indexer.mark(owner.channel);
     const { inReplyTo, acceptedAt } = asked;
-    if (entry === null) {
+    if (entry === null || settled.entry === null) {
       // Includes the part that an earlier run of this turn has shown. The row lacks the id if the draft could not store
       // it.
       await this.#outbox.recover();
@@ -358,8 +433,10 @@ export class TurnRunner {
     } else {
       this.#outbox.deliver({
         turnId: turn.id,
+        seq: settled.entry.seq,
         text: entry.text,
         kind: entry.kind === "assistant" ? "answer" : "notice",
+        ...(entry.asFile === true && { asFile: true }),
         ...(turn.agent !== undefined && { agent: turn.agent }),
         inReplyTo,
         modelMs,
@@ -405,8 +482,8 @@ export class TurnRunner {
   }
 }
 
-/** Interval of repeating the typing indicator, which platforms hide after some seconds, ms. */
-const TYPING_REPEAT_MS = 8000;
+/** Interval of repeating the typing indicator, ms: Discord hides it after ten seconds, and takes no second one for eight. */
+const TYPING_REPEAT_MS = 8500;
 
 /** Shows the platform's typing indicator until it is disposed of. */
 function showTyping(platform: Platform, address: ChannelAddress, inReplyTo: readonly string[]): Disposable {

@@ -3,6 +3,7 @@ import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Config } from "../../config/config.ts";
 import { openToRead } from "../../files/read-file.ts";
+import { UNFINISHED } from "../../files/write-file.ts";
 import { parseMemoryLine } from "../../memory/memory-file.ts";
 import { openBackup } from "../backup.ts";
 import { findChatSocket } from "../chat/chat-socket.ts";
@@ -102,22 +103,34 @@ export async function readTexts(
   return texts.filter((one) => one !== null);
 }
 
-/** The backups in a folder, and the files of exported memories. */
-export async function findBackups(
-  folder: string,
-): Promise<{ readonly backups: readonly FoundBackup[]; readonly exports: readonly string[] }> {
+/** Files that hold what was in the database. */
+export interface Copies {
+  readonly backups: readonly FoundBackup[];
+  /** Exported memories. */
+  readonly exports: readonly string[];
+  /** Backups and exports that are being written, or whose command was killed. */
+  readonly unfinished: readonly string[];
+}
+
+/** The copies in a folder. */
+export async function findCopies(folder: string): Promise<Copies> {
   const place = await realpath(folder).catch(() => folder);
   const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
   const backups: FoundBackup[] = [];
   const exports: string[] = [];
+  const unfinished: string[] = [];
   for (const entry of entries.filter((one) => one.isFile()).slice(0, MOST_FILES)) {
     const file = path.join(place, entry.name);
+    if (entry.name.endsWith(UNFINISHED)) {
+      unfinished.push(file);
+      continue;
+    }
     const head = headOf(file);
     const at = head[0] === GZIP[0] && head[1] === GZIP[1] ? await timeOfBackup(file) : null;
     if (at !== null) backups.push({ file, at });
     else if (head[0] === 0x7b && isExport(head)) exports.push(file);
   }
-  return { backups, exports };
+  return { backups, exports, unfinished };
 }
 
 function headOf(file: string): Buffer {

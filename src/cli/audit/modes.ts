@@ -66,6 +66,7 @@ function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(3, "0");
 }
 
-function quoted(path: string): string {
+/** A path as a shell takes it. */
+export function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

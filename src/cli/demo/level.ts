@@ -1,5 +1,5 @@
+import { lastingDynamicTokens } from "../../context/usage.ts";
 import { reportChannel } from "../../admin/reports/channel-report.ts";
-import type { ContextReport } from "../../admin/reports/context-report.ts";
 import { recalledSpare } from "../../channel/compaction/compaction-target.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
 import { DEMO_CHANNEL } from "./demo-platform.ts";
@@ -34,8 +34,9 @@ export async function readLevel(daemon: Daemon, now: Date): Promise<Level | null
   const parts = { store, agent, guests, digester, activeTexts, channelFiles, readWaitedFor };
   const report = await reportChannel({ ...parts, now, isFresh: false }, channel);
   const last = await store.contextRecords.find(channel.id, null);
-  const dynamic = dynamicTokens(report);
-  const spare = last === undefined ? 0 : recalledSpare({ dynamic }, { dynamicTokens: dynamicTokens(last) });
+  const dynamic = lastingDynamicTokens(report);
+  const spare =
+    last === undefined ? 0 : recalledSpare({ dynamic }, { dynamicTokens: lastingDynamicTokens(last) });
   const { usable, thresholds } = report;
   const { background, aggressive, emergency } = thresholds;
   return {
@@ -47,9 +48,4 @@ export async function readLevel(daemon: Daemon, now: Date): Promise<Level | null
     summaries: report.summaries.length,
     memories: report.memories.length,
   };
-}
-
-/** Tokens of the part that is made for each request. */
-function dynamicTokens({ segments }: Pick<ContextReport, "segments">): number {
-  return segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
 }

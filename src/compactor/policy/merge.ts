@@ -1,10 +1,11 @@
 import { SUMMARY_LABEL_TOKENS } from "../../context/render.ts";
-import { type JobKind, type JobPlan, LEVELS, MAX_LIVE_SUMMARIES, TOP_LEVEL } from "../../core/compaction.ts";
+import { leafCap, levelCap, levelPart, withoutLabel } from "../../context/summary-room.ts";
+import { type JobKind, type JobPlan, MAX_LIVE_SUMMARIES, TOP_LEVEL } from "../../core/compaction.ts";
 import type { History, Summary } from "../../core/history.ts";
 
 /**
- * The inputs for choosing summaries to merge. Each level has a share of the room for all summaries. A level is merged
- * only once its share is used up, since each merge costs a model call and rewrites its content.
+ * The inputs for choosing summaries to merge. Summaries are merged only once one more has no room or no place, since each merge
+ * costs a model call and rewrites its content; first those of a level that has used its part of the room.
  */
 export interface SummariesState {
   readonly history: Pick<History, "summaries" | "ahead">;
@@ -29,7 +30,7 @@ export function mayMerge(state: SummariesState): boolean {
   const { summaries, ahead } = state.history;
   if (summaries.length < 2) return false;
   const live = summaries.filter(isWritten).length;
-  return live + ahead.length >= CROWDED || isFull(state) || planMerge(state) !== null;
+  return live + ahead.length >= CROWDED || isFull(state);
 }
 
 /** Number of summaries, with those written ahead, from which the next landing has room only for a merge. */
@@ -49,14 +50,51 @@ export function isCrowded({ history, summaryCap, summaryRoom }: SummariesState):
   if (left.length + ahead.length >= CROWDED) return true;
   const leafs = ahead.filter(({ kind }) => kind === "leaf").length + 1;
   const length = lengthOf(left) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
-  return length + lengthOnceMerged(merged, summaryRoom) > summaryRoom;
+  // Fewer may have been written ahead when the merge began, which left it more room.
+  const begun = { history: { ...history, ahead: [] }, summaryCap, summaryRoom };
+  return length + lengthOnceMerged(begun, merged) > summaryRoom;
 }
 
 /** Most tokens of neighbouring summaries once they are merged into the next level. */
-function lengthOnceMerged(merged: readonly Summary[], summaryRoom: number): number {
+function lengthOnceMerged(state: SummariesState, merged: readonly Summary[]): number {
+  const [first, last] = [merged[0], merged.at(-1)];
+  if (first === undefined || last === undefined) return 0;
   const level = Math.min(TOP_LEVEL, Math.max(...merged.map((one) => one.level)) + 1);
-  const { share = 0, full = 1 } = LEVELS[level] ?? {};
-  return Math.min(lengthOf(merged), (summaryRoom * share) / full);
+  const cap = capOf(state, {
+    kind: "merge",
+    fromSeq: first.fromSeq,
+    toSeq: last.toSeq,
+    level,
+    sourceTokens: lengthOf(merged),
+  });
+  return Math.min(lengthOf(merged), cap + SUMMARY_LABEL_TOKENS);
+}
+
+/**
+ * Longest text of the summary that a job makes, estimated tokens. A merge may use the room that the other summaries and the next
+ * leafs do not need. So an old summary keeps its length while there is room; without room it shrinks to its level's part. Pure.
+ */
+export function capOf(
+  { history, summaryCap, summaryRoom }: SummariesState,
+  plan: Pick<JobPlan, "kind" | "fromSeq" | "toSeq" | "level" | "sourceTokens">,
+): number {
+  const others = history.summaries.filter(
+    (one) => isWritten(one) && (one.toSeq < plan.fromSeq || one.fromSeq > plan.toSeq),
+  );
+  const left = summaryRoom - lengthOf(others);
+  if (plan.level === 1) {
+    const cap = plan.kind === "leaf" ? leafCap(summaryRoom, plan.sourceTokens) : summaryCap;
+    return Math.min(cap, withoutLabel(left));
+  }
+  const leafs = 1 + history.ahead.filter(({ kind }) => kind === "leaf").length;
+  const toCome = Math.max(
+    levelPart(summaryRoom, 1) - lengthOf(others.filter(({ level }) => level === 1)),
+    leafs * (summaryCap + SUMMARY_LABEL_TOKENS),
+  );
+  const shared = Math.max(levelCap(summaryRoom, plan.level), withoutLabel(left - toCome));
+  const own = withoutLabel(plan.sourceTokens + SUMMARY_LABEL_TOKENS);
+  const wanted = plan.kind === "redo" ? Math.max(shared, own) : Math.min(shared, own);
+  return Math.min(withoutLabel(left), wanted);
 }
 
 function isMergedAhead({ fromSeq, toSeq }: Summary, ahead: History["ahead"]): boolean {
@@ -73,11 +111,11 @@ export function hasMerge({ ahead }: Pick<History, "ahead">): boolean {
 }
 
 /**
- * Plans a merge of the lowest level that has used its share. A merge into the top level includes that level's summary.
- * @param must one more summary has no place or no room: falls back on the level with the most summaries
+ * Plans a merge of the lowest level that has used its part, else of the one with the most summaries. A merge into the top level
+ * includes that level's summary.
  */
-export function planMerge(state: SummariesState, must = false): JobPlan | null {
-  return mergesOf(state, must, 1)[0] ?? null;
+export function planMerge(state: SummariesState): JobPlan | null {
+  return mergesOf(state, 1)[0] ?? null;
 }
 
 /**
@@ -86,20 +124,20 @@ export function planMerge(state: SummariesState, must = false): JobPlan | null {
  * while messages are omitted.
  */
 export function planMergeBeforeLeaf(state: SummariesState): JobPlan | null {
-  const usual = mergesOf(state, true, 1);
-  const plans = [...usual, ...mergesOf(state, true, 0), ...mergeOfAll(state)];
+  const usual = mergesOf(state, 1);
+  const plans = [...usual, ...mergesOf(state, 0), ...mergeOfAll(state)];
   return plans.find((plan) => leavesRoom(state, plan)) ?? usual[0] ?? null;
 }
 
 /** @param spared number of a level's newest summaries, still under discussion, to leave out; at least two are merged */
-function mergesOf(state: SummariesState, must: boolean, spared: number): JobPlan[] {
+function mergesOf(state: SummariesState, spared: number): JobPlan[] {
   const live = state.history.summaries.filter(isWritten);
   const levels = Array.from({ length: TOP_LEVEL - 1 }, (_, index) => index + 1)
     .map((level) => ({ level, all: live.filter((summary) => summary.level === level) }))
     .filter(({ all }) => all.length > 1);
   const spent = levels.filter(({ level, all }) => isSpent(level, all, state.summaryRoom));
   const largest = levels.toSorted((a, b) => b.all.length - a.all.length);
-  return (must ? [...spent, ...largest] : spent).flatMap(({ level, all }) => {
+  return [...spent, ...largest].flatMap(({ level, all }) => {
     const oldest = all.slice(0, Math.max(2, all.length - spared));
     const rolling = level + 1 === TOP_LEVEL ? live.filter((one) => one.level === TOP_LEVEL) : [];
     const merged = [...rolling, ...oldest];
@@ -126,11 +164,12 @@ function leavesRoom({ history, summaryCap, summaryRoom }: SummariesState, plan: 
   const leafs = history.ahead.filter(({ kind }) => kind === "leaf").length + 1;
   if (left.length + 1 + leafs > MAX_LIVE_SUMMARIES) return false;
   const length = lengthOf(left) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
-  return length + lengthOnceMerged(live.filter(isMerged), summaryRoom) <= summaryRoom;
+  const merged = lengthOnceMerged({ history, summaryCap, summaryRoom }, live.filter(isMerged));
+  return length + merged <= summaryRoom;
 }
 
 function isSpent(level: number, summaries: readonly Summary[], summaryRoom: number): boolean {
-  return lengthOf(summaries) >= (LEVELS[level]?.share ?? 0) * summaryRoom;
+  return lengthOf(summaries) >= levelPart(summaryRoom, level);
 }
 
 function isContiguous(summaries: readonly Summary[]): boolean {

@@ -334,7 +334,7 @@ function merge(state: CompactionState): Decision {
   const { history, rules } = state;
   if (hasMerge(history)) return IDLE;
   const mustMerge = isFull(state) || (rules.writeAhead && isCrowded(state));
-  const plan = planMerge(state, mustMerge);
+  const plan = mustMerge ? planMerge(state) : null;
   return plan === null ? IDLE : { kind: "job", plan: { ...plan, isAhead: rules.writeAhead } };
 }
 

@@ -12,6 +12,7 @@ export const PRIORITY = {
   background: 3,
   ahead: 2,
   redo: 1,
+  revision: 0,
 } as const;
 
 export function priorityOf(plan: JobPlan, liveSummaries: number): number {

@@ -19,11 +19,15 @@ import {
 import { besidePeople, type TranscriptLine } from "./transcript.ts";
 
 /** The prompt texts of a summariser; the templates are in `prompts/`. */
-export interface CompactorTexts extends WriterTexts, Pick<EntryTexts, "editNote" | "absence"> {
+export interface CompactorTexts
+  extends WriterTexts, Pick<EntryTexts, "editNote" | "absence" | "undelivered"> {
   instructions(values: { readonly agentName: string; readonly agentPrompt: string }): string;
   background(values: { readonly text: string }): string;
   task(values: TaskValues): string;
   merge(values: LengthLimit & { readonly count: number }): string;
+  revise(values: { readonly older: readonly string[]; readonly fresh: readonly string[] }): string;
+  /** Describes the tool of `revise`. */
+  readonly memoryRevise: string;
 }
 
 interface TaskValues extends LengthLimit, Hints {
@@ -111,7 +115,7 @@ export class RequestBuilder {
   /** @param summaries of one channel, oldest first */
   merge(summaries: readonly SummaryText[], limits: Limits): ModelMessage[] {
     const { texts, time } = this.#agent;
-    const limit = lengthLimit(wantedTokens(limits), summaries.map(({ text }) => text).join("\n"));
+    const limit = lengthLimit(wantedTokens(limits), summaries.map(({ text }) => text).join("\n"), true);
     const task = texts.merge({ count: summaries.length, ...limit });
     return [this.#system(), ...summaryMessages(summaries, time), user(task)];
   }

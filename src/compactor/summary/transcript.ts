@@ -1,6 +1,12 @@
-import type { CurrentText, Entry, NoticeEntry } from "../../core/entry.ts";
+import {
+  type CurrentText,
+  type EditNotice,
+  type Entry,
+  isEditNotice,
+  type NoticeEntry,
+} from "../../core/entry.ts";
 import { escapeLabels } from "../../context/labels.ts";
-import { absenceText, type EntryTexts } from "../../context/render.ts";
+import { absenceText, type EntryTexts, unseenText } from "../../context/render.ts";
 import { isOfStandIn, viewOrder } from "../../core/history.ts";
 import type { AgentId, Seq } from "../../core/ids.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
@@ -12,7 +18,7 @@ export interface TranscriptStyle {
   /** Another agent that spoke in the same channel; default: its id. */
   readonly nameOf?: ((agent: AgentId) => string) | undefined;
   readonly time: TimeFormat;
-  readonly texts: Pick<EntryTexts, "editNote" | "absence">;
+  readonly texts: Pick<EntryTexts, "editNote" | "absence" | "undelivered">;
 }
 
 /** An entry as the summariser reads it: `12. [14:05] NAME: text`, with a head as it is in the history. */
@@ -83,8 +89,8 @@ function isOutdated(entry: Entry, newest: ReadonlyMap<Seq, NoticeEntry>): boolea
   return isEditNote(entry) && newest.get(entry.edits.seq) !== entry;
 }
 
-function isEditNote(entry: Entry): entry is NoticeEntry & { edits: NonNullable<NoticeEntry["edits"]> } {
-  return entry.kind === "notice" && entry.edits !== null && !entry.deleted && entry.text !== "";
+function isEditNote(entry: Entry): entry is EditNotice {
+  return isEditNotice(entry) && !entry.deleted && entry.text !== "";
 }
 
 function withNewText(entry: Entry, text: string | undefined): Entry {
@@ -130,6 +136,8 @@ function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyl
     case "notice": {
       if (entry.absence !== undefined)
         return { who: "", speaker: null, body: absenceText(entry.absence, style.time, style.texts) };
+      if (entry.undelivered !== undefined)
+        return { who: "", speaker: null, body: unseenText(entry.undelivered, style.time, style.texts) };
       if (!isEditNote(entry) || present.has(entry.edits.seq)) return null;
       const { author, at } = entry.edits;
       const text = escapeLabels(entry.text);

@@ -109,7 +109,7 @@ export function wantedTokens({ capTokens, sourceTokens, isDense = false }: Limit
 
 /** Length to ask for, as a share of the source: of raw text, and of summaries. */
 const RAW_SHARE = 0.5;
-const DENSE_SHARE = 0.7;
+const DENSE_SHARE = 0.8;
 
 /** A summary's maximum length, in units that a model can count. */
 export interface LengthLimit {
@@ -117,28 +117,53 @@ export interface LengthLimit {
   readonly unit: "words" | "characters";
 }
 
-/** Estimated tokens of one word, and of one character of a script without spaces; names and numbers included. */
-const TOKENS_PER_WORD = 2.2;
-const TOKENS_PER_CHARACTER = 1.1;
+const WORD = /[\p{L}\p{M}]+/gu;
 const IN_CHARACTERS = new RegExp(`[${MEASURED_IN_CHARACTERS}]`, "gu");
 /** Share of such letters from which a text is measured in characters. */
 const CHARACTERS_SHARE = 0.3;
 /** Characters at a text's beginning that determine its script. */
 const SAMPLE = 20_000;
 const MIN_LIMIT = 12;
+/**
+ * Estimated tokens of a summary for each word, over those of a word in what it summarises. English talk has 1.22 for a word,
+ * summaries of it 1.56 with their signs and numbers, 99 of 100 at most 1.72.
+ */
+const OVER_TALK = 1.35;
+const OVER_SUMMARIES = 1.2;
+/** Signs and numbers among characters. */
+const OVER_CHARACTERS = 1.1;
+/** Bounds of a word's tokens. Texts full of code or data would seem to have far longer words than their summary. */
+const PER_WORD = { least: 1.65, most: 3.5 } as const;
+const PER_CHARACTER = { least: 0.6, most: 1.1 } as const;
 
 /**
+ * Converts tokens into words or characters, which a model can count. Languages differ by a factor of two, so the tokens of a word are
+ * measured on the text that is summarised.
  * @param tokens estimated
  * @param sample a text in the language of the summary
+ * @param isDense the sample consists of summaries
  */
-export function lengthLimit(tokens: number, sample: string): LengthLimit {
+export function lengthLimit(tokens: number, sample: string, isDense = false): LengthLimit {
   const head = sample.slice(0, SAMPLE);
   const letters = head.match(/\p{L}/gu)?.length ?? 0;
-  const characters = head.match(IN_CHARACTERS)?.length ?? 0;
-  const isInCharacters = characters > letters * CHARACTERS_SHARE;
-  const limit = Math.floor(tokens / (isInCharacters ? TOKENS_PER_CHARACTER : TOKENS_PER_WORD));
+  const characters = head.match(IN_CHARACTERS) ?? [];
+  const isInCharacters = characters.length > letters * CHARACTERS_SHARE;
+  const perUnit = isInCharacters
+    ? tokensOf(characters, "", OVER_CHARACTERS, PER_CHARACTER)
+    : tokensOf(head.match(WORD) ?? [], " ", isDense ? OVER_SUMMARIES : OVER_TALK, PER_WORD);
+  const limit = Math.floor(tokens / perUnit);
   const rounded = limit > 100 ? Math.floor(limit / 10) * 10 : limit;
   return { limit: Math.max(MIN_LIMIT, rounded), unit: isInCharacters ? "characters" : "words" };
+}
+
+function tokensOf(
+  units: readonly string[],
+  between: string,
+  factor: number,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  const each = units.length === 0 ? 0 : estimateTokens(units.join(between)) / units.length;
+  return Math.min(most, Math.max(least, each * factor));
 }
 
 /** The summariser's tools: `memory_save`, or none if memories are not asked for. */
@@ -215,7 +240,10 @@ function askShorter(
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
-  return { role: "user", text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample)) };
+  return {
+    role: "user",
+    text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample, task.isDense)),
+  };
 }
 
 /** Whether the text was rejected only for its length, or cut off when it was over the cap already. */

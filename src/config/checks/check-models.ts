@@ -3,17 +3,20 @@ import type { ConfigProblem } from "../config-error.ts";
 import { nearestName } from "../nearest-name.ts";
 import { type Config, serverOf } from "../config.ts";
 
-/** An embedding model needs a known server. */
-export function checkEmbeddings(
-  { llm: { embeddings } }: Pick<Config, "llm">,
-  problemAt: ProblemAt,
-): ConfigProblem[] {
-  if (embeddings === null || embeddings.baseUrl !== null || embeddings.apiKey !== null) return [];
-  const fields = {
-    message: "no server is known for this embedding model",
-    expected: "base_url or api_key beside it, or those of [llm]",
-  };
-  return [problemAt(["llm", "embeddings", "model"], fields)];
+/** A model with a server of its own needs a known one. */
+export function checkRoles({ llm }: Pick<Config, "llm">, problemAt: ProblemAt): ConfigProblem[] {
+  return (["embeddings", "transcription"] as const).flatMap((role) => {
+    const named = llm[role];
+    if (named === null || named.baseUrl !== null || named.apiKey !== null) return [];
+    const fields = {
+      message:
+        role === "embeddings"
+          ? "no server is known for this embedding model"
+          : "no server is known for this model that transcribes",
+      expected: "base_url or api_key beside it, or those of [llm]",
+    };
+    return [problemAt(["llm", role, "model"], fields)];
+  });
 }
 
 /** Problems between the keys of `[models]`, such as a price for only one direction. */

@@ -27,16 +27,12 @@ const budget = table(
     tokens: option(
       tokensADay,
       0,
-      "Tokens that this agent may use in a day, over all channels, read and written: answers, summaries and subagents. 0: no budget.",
+      "Tokens a day over all channels, read and written: answers, summaries and subagents. 0: no budget.",
     ),
-    dollars: option(
-      dollars,
-      0,
-      "The same in money, by the prices of the models (see [models]). 0: no budget.",
-    ),
-    channel_tokens: option(tokensADay, 0, "The same of each channel that it answers in."),
+    dollars: option(dollars, 0, "The same in dollars, by the models' prices. 0: no budget."),
+    channel_tokens: option(tokensADay, 0, "The same for each channel."),
     channel_dollars: option(dollars, 0),
-    person_tokens: option(tokensADay, 0, "The same of each person who asks it."),
+    person_tokens: option(tokensADay, 0, "The same for each person who asks."),
     person_dollars: option(dollars, 0),
     warn_at: option(
       z.number().gt(0).lte(1).describe("a share of a budget: a number above 0, 1 at most"),
@@ -44,10 +40,26 @@ const budget = table(
       "From this share of a budget on, the log and the channel are told, once a day.",
     ),
   },
-  "What may be spent in a day, which begins at midnight in the agent's time_zone. Where nothing is left, an answer is refused in words; one that has begun is finished.",
+  "What may be spent in a day, from midnight in the agent's time_zone. Over it, questions are refused in " +
+    "words: docs/costs.md.",
 );
 
 const COMPACTION_NOTIFY = ["off", "channel"] as const;
+const COMPACTION_PRESETS = ["default", "plain"] as const;
+
+/** Values of options that a preset sets where the file does not, by the file's names. A target follows in `resolve.ts`. */
+export const PRESET_OPTIONS: Readonly<
+  Record<(typeof COMPACTION_PRESETS)[number], Readonly<Record<string, unknown>>>
+> = {
+  default: {},
+  plain: {
+    background_threshold: 0.8,
+    aggressive_threshold: 0.85,
+    emergency_threshold: 0.95,
+    write_ahead: false,
+    max_raw_tokens: 100_000_000,
+  },
+};
 
 const compaction = table(
   "….compaction",
@@ -55,61 +67,69 @@ const compaction = table(
     enabled: option(
       flag,
       true,
-      "false: no summaries are written. What no longer fits is then left out of what the model reads, and stays left out.",
+      "false: no summaries. What no longer fits is left out of what the model reads, and stays out.",
+    ),
+    preset: option(
+      oneOf(COMPACTION_PRESETS),
+      "default",
+      '"plain": at 80, 85 and 95 % 30, 50 and 50 % of the messages leave the view; nothing is written ahead, ' +
+        "and max_raw_tokens has no limit. Options beside it win.",
     ),
     notify: option(
       oneOf(COMPACTION_NOTIFY),
       "off",
-      '"channel": people in the channel are told, in a message of its own, when older messages were summarised. "off": only the log is.',
+      '"channel": a message tells people when older messages were summarised. "off": only the log does.',
     ),
     background_threshold: option(
       share(),
       0.8,
-      "From here on, the oldest messages (at least 30 % of them) are summarised in the background, while replies go on.",
+      "From here on the oldest messages, at least 30 %, are summarised while replies go on.",
     ),
     aggressive_threshold: option(
       share(),
       0.85,
-      "From here on, at least half of them are; and if no model can write the summary, an extract takes its place until one can.",
+      "From here on at least half of them; if no model can write the summary, an extract stands in until one " +
+        "can.",
     ),
     emergency_threshold: option(
       share(),
       0.95,
-      "From here on, the oldest messages are left out at once, without a model, until their summary is there.",
+      "From here on the oldest messages leave the view at once, without a model, until a summary covers them.",
     ),
     target: share().optional().register(optionTexts, {
-      about: "How full the window is to be afterwards. If nobody sets it: background_threshold - 0.20.",
+      about: "How full the window is afterwards. Default: background_threshold - 0.20.",
       shown: 0.6,
     }),
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which stay as they are, as far as a tenth of that room (1,000 to 3,000 tokens) holds them.",
+      "The newest messages, which are not summarised, up to a tenth of the window (1,000 to 3,000 tokens).",
     ),
     write_ahead: option(
       flag,
       true,
-      "Summaries are written before they are needed, and put in place together: a prompt that changes rarely is cheap. " +
-        "false: they are written when the window fills up.",
+      "true: summaries are written before they are needed, and put in place together, which keeps the prompt " +
+        "cached. false: when the window fills up.",
     ),
     max_raw_messages: option(
       whole(10, 1_000_000, "messages"),
       300,
-      "So many messages are due for a summary in the background, however short they are.",
+      "So many messages are due for a summary, however short.",
     ),
     max_raw_tokens: option(
       whole(1000, 100_000_000, "tokens"),
       16_000,
-      "Messages of so many tokens are due, too, however large the window is: more costs more with each answer than it is worth.",
+      "Messages of so many tokens are due for a summary, however large the window: longer prompts make answers " +
+        "dearer.",
     ),
     deadline_ms: option(
       whole(1000, HOUR_MS, "milliseconds"),
       180_000,
-      "How long one attempt at a summary may take (three minutes).",
+      "How long one attempt at a summary may take (3 minutes).",
     ),
   },
-  "How full the context may get. The numbers are shares of the window that is left for the conversation: 0.80 is 80 %. " +
-    "They must rise: target, background, aggressive, emergency. The log keeps everything, whatever is summarised.",
+  "How full the context may get. Numbers are shares of the usable window (0.80 is 80 %), and must rise: " +
+    "target, background, aggressive, emergency. The log keeps everything.",
 );
 
 const pruning = table(
@@ -118,30 +138,24 @@ const pruning = table(
     whole_turns: option(
       whole(0, 1000, "turns"),
       0,
-      "In the newest so many turns before the running one, with or without calls, results of tools stay whole. Those of older turns are shown in a short form.",
+      "In so many turns before the running one results of tools stay whole. Those of older turns are shown " +
+        "short.",
     ),
     step_turns: option(
       whole(1, 1000, "turns"),
       4,
-      "Results become short in so many turns at once, where some stay whole: each time the beginning of the prompt changes, and is paid for anew.",
+      "Where some stay whole, results become short in so many turns at once, since each time the prompt's " +
+        "cache is lost.",
     ),
-    stub_over: option(
-      whole(0, 1_000_000, "characters"),
-      400,
-      "Results that are no longer than so many characters stay as they are.",
-    ),
-    stub_length: option(
-      whole(0, 1_000_000, "characters"),
-      200,
-      "So many characters are left of those that are longer.",
-    ),
+    stub_over: option(whole(0, 1_000_000, "characters"), 400, "Results up to this length stay whole."),
+    stub_length: option(whole(0, 1_000_000, "characters"), 200, "What is left of longer ones."),
     threshold: option(
       z.number().min(0).lt(1).describe("a share of the usable window: a number from 0 up to, and without, 1"),
       0,
-      "Nothing becomes short while the whole request takes less than this share of the usable window. 0: it always does.",
+      "Nothing becomes short while the request takes less than this share of the usable window. 0: always.",
     ),
   },
-  "What old results of tools look like in a request. The log keeps them whole, and nothing of this is a summary.",
+  "How old results of tools look in a request. The log keeps them whole.",
 );
 
 const MEMORY_SHARES = ["channel", "workspace"] as const;
@@ -154,17 +168,17 @@ const memory = table(
     share: option(
       oneOf(MEMORY_SHARES),
       "channel",
-      '"workspace": what is remembered of a public channel is recalled in all channels of its server (team). "channel": in that ' +
-        "channel and its threads. What was said while a channel was private, in threads and in direct messages is never shared.",
+      '"workspace": memories of public channels are recalled in all channels of the server (team). "channel": ' +
+        "in their channel and its threads.",
     ),
     recall: option(
       oneOf(RECALLS),
       "all",
-      'What is looked up for an answer, and what the agent\'s tools may look up: "all", only earlier "messages" that are out of view, ' +
-        'only "memories", or nothing ("off"). Memories are kept whatever stands here.',
+      'What is looked up: "all", only earlier "messages" out of view, only "memories", or nothing ("off"). ' +
+        "Memories are kept in any case.",
     ),
   },
-  "What is done with what is remembered, and with what was said before.",
+  "Memories and earlier messages.",
 );
 
 /** The options of `[defaults]` and of each of `[[agents]]`. */
@@ -177,31 +191,29 @@ export const agentOptions = {
   prompt: option(
     text('the path of a template file, or "" for the one that comes with Weir', 4096),
     "",
-    'A system prompt template of your own, as a path to a file. "" is prompts/en/system.md.j2.',
+    'Your own template of the system prompt. "" is prompts/en/system.md.j2.',
   ),
   compactor_prompt: option(
     text('the path of a template file, or "" for the one that comes with Weir', 4096),
     "",
-    "A template of your own for the instructions of whoever writes the summaries, as a path to a file. " +
-      '"" is prompts/en/compactor.md.j2.',
+    'Your own template of the summariser\'s instructions. "" is prompts/en/compactor.md.j2.',
   ),
-  model: option(modelName, "auto", 'The model, as its server calls it. "auto" takes what the server offers.'),
+  model: option(modelName, "auto", 'The model. "auto" takes what the server offers.'),
   compactor_model: option(
     text('the name of a model, or "" for the same as `model`', 200),
     "",
-    'The model that writes summaries: a cheaper one, as a rule. "" is the same as model.',
+    'The model that writes summaries, as a rule a cheaper one. "" is the same as model.',
   ),
   fallbacks: option(
     z.array(modelName).max(10).describe('a list of at most 10 names of models, such as ["a", "b"]'),
     [],
-    'Models to ask, in this order, when the first does not answer: ["other-model", "third-model"].',
+    'Models to ask, in this order, if the first does not answer: ["other-model", "third-model"].',
   ),
   sees_images: option(
     flag,
     false,
-    "true: the models (fallbacks included) see pictures, but for those of which [models] says otherwise. What people attach is " +
-      "then kept with the log, and shown with the message; what tools bring is shown in the same turn. false: the model is told " +
-      "a picture's name, type and size.",
+    "true: the models, fallbacks included, see pictures, unless [models] says otherwise. People's pictures " +
+      "are then kept with the log. false: the model is told name, type and size.",
   ),
   temperature: option(
     z
@@ -213,25 +225,38 @@ export const agentOptions = {
   context_window: option(
     windowSize,
     0,
-    "How many tokens the model can read and write in one call, where [models] does not say it. 0 looks it up in the table of " +
-      "known models.",
+    "The window of the agent's model, if [models] does not say it. 0 looks it up in the table of known " +
+      "models.",
   ),
   max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
   generation_reserve: option(
     whole(0, 1_000_000, "tokens"),
     4096,
-    "Tokens of the window that stay free beside the answer, for what an estimate may get wrong. With the answer at most a quarter of the window.",
+    "Tokens that stay free beside the answer, for errors of estimates. With the answer at most a quarter of " +
+      "the window.",
   ),
   max_tool_iterations: option(
     whole(1, 100, "iterations"),
     8,
-    "How many times in one answer the model may use tools before it has to speak.",
+    "How often the model may use tools in one answer.",
+  ),
+  steer: option(
+    flag,
+    true,
+    "true: while the agent works with tools, the same person's messages, and others' with its name, are " +
+      "shown to the model before its next step. false: they wait for the next answer.",
+  ),
+  long_answers: option(
+    oneOf(["messages", "file"]),
+    "messages",
+    'An answer of more than three messages: "messages", as many as it takes; "file", its first paragraphs ' +
+      "and a file answer.md with all of it, where files can be sent.",
   ),
   max_calls_per_turn: option(
     whole(1, 1000, "calls"),
     64,
-    "How many times models may be called for one message in all: for its answer, its subagents, other agents that it is handed to, and " +
-      "each attempt again. Then the answer ends with a sentence that says so.",
+    "How many model calls one message may cause: answer, subagents, hand-overs, retries. Then the answer " +
+      "ends with a sentence that says so.",
   ),
   tool_timeout_ms: option(
     whole(1, HOUR_MS, "milliseconds"),
@@ -241,7 +266,8 @@ export const agentOptions = {
   notes: option(
     flag,
     true,
-    "true: an agent that has a folder of its own (agents/ID) may keep notes there, of each channel apart. false: it writes none; what stands there is shown to it.",
+    "true: an agent with a folder of its own (agents/ID) may keep notes there, for each channel. false: it " +
+      "writes none.",
   ),
   time_zone: option(
     timeZone,
@@ -259,6 +285,39 @@ export function isAgentId(value: unknown): value is AgentId {
   return typeof value === "string" && /^[a-z0-9][a-z0-9_-]{0,62}$/.test(value);
 }
 
+/** Slack shows four. */
+const MOST_PROMPTS = 4;
+
+/** One of `[[agents.suggested_prompts]]`. */
+const suggestedPrompt = z.strictObject({
+  title: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .describe("a title of at most 100 characters, in quotes")
+    .register(optionTexts, { about: "What people see." }),
+  message: z
+    .string()
+    .trim()
+    .min(1)
+    .max(2000)
+    .describe("a message of at most 2000 characters, in quotes")
+    .register(optionTexts, { about: "The message that a choice sends." }),
+});
+
+const suggestedPrompts = z
+  .array(suggestedPrompt)
+  .max(MOST_PROMPTS)
+  .describe(`at most ${MOST_PROMPTS} [[agents.suggested_prompts]]`)
+  .default([])
+  .register(optionTexts, {
+    about:
+      "What Slack suggests to people who open the agent's direct messages, if its app is an agent: four at " +
+      "most, behind their [[agents]].",
+    samples: [{ about: "", values: { title: "What is new?", message: "What is new since yesterday?" } }],
+  });
+
 export const agentSchema = z.strictObject({
   id: z
     .custom<AgentId>(isAgentId)
@@ -267,8 +326,8 @@ export const agentSchema = z.strictObject({
     )
     .register(optionTexts, {
       about:
-        "The agent's name in commands and in the database: small letters, digits, - and _. Do not change it later: what the " +
-        "agent has said and heard is kept under this name.",
+        "The agent's name in commands and in the database: small letters, digits, - and _. Do not change it " +
+        "later: what the agent has said and heard is kept under it.",
     }),
   name: option(
     z
@@ -282,20 +341,21 @@ export const agentSchema = z.strictObject({
   aliases: option(
     names("other names of the agent"),
     [],
-    'Other names by which people mention it, beside its id and its name: ["res"] is @res.',
+    'Other names by which people mention it: ["res"] is @res.',
   ),
   mention_roles: option(
     names("ids or names of roles"),
     [],
-    "Discord: whoever mentions one of these roles (its id or its name) means this agent.",
+    "Discord: a mention of one of these roles means this agent.",
   ),
   shared_memory: option(
     names("ids of agents"),
     [],
-    "Agents whose memories this one is told beside its own: what they remember of the same channel, and what is shared with the " +
-      'workspace: ["other-agent"]. It does not hold the other way round.',
+    "Agents whose memories of the same channel, or shared with the workspace, this one sees as well: " +
+      '["other-agent"].',
   ),
   ...agentOptions,
   ...OWN_FEATURE_OPTIONS,
+  suggested_prompts: suggestedPrompts,
   mcp,
 });

@@ -20,12 +20,13 @@ export const mcpSchema = z.strictObject({
     .regex(/^(?!.*__)(?!.*_$)[a-z0-9][a-z0-9_-]{0,23}$/)
     .describe("a name of 1 to 24 small letters, digits, `-` and single `_` between them, in quotes")
     .register(optionTexts, {
-      about: "What its tools are named after: the tool search of the server docs is docs__search.",
+      about: "The first part of its tools' names: the tool search of the server docs is docs__search.",
     }),
   command: option(
     text("the program that is the server, in quotes", 4096),
     "",
-    "A program on this machine that is the server and speaks over its standard input and output. Weir starts it, in the folder of this file.",
+    "A program that is the server and speaks over standard input and output. Weir starts it, in the folder " +
+      "of this file.",
   ),
   args: option(
     z.array(argument).max(100).describe("a list of arguments, in quotes"),
@@ -35,9 +36,9 @@ export const mcpSchema = z.strictObject({
   env: option(
     z.array(passedVariable).max(100).describe('a list of names of variables, such as ["GITHUB_TOKEN"]'),
     [],
-    "Variables of the environment (or of .env) that it is given: it sees no others but HOME, LOGNAME, PATH, SHELL, TERM and USER.",
+    "Variables of the environment or .env that it gets, beside HOME, LOGNAME, PATH, SHELL, TERM and USER.",
   ),
-  url: option(mcpUrl, "", "Instead of a command: the address of a server that speaks Streamable HTTP."),
+  url: option(mcpUrl, "", "Instead of a command: the address of a server with Streamable HTTP."),
   headers: option(
     z
       .record(
@@ -57,24 +58,24 @@ export const mcpSchema = z.strictObject({
       .max(1000)
       .describe("a list of names of tools, in quotes"),
     [],
-    "The tools that the agent may call, as the server names them. Empty: all.",
+    "The tools that the agent may call, by the server's names. Empty: all.",
   ),
   timeout_ms: option(
     whole(0, HOUR_MS, "milliseconds"),
     0,
-    "How long a call of one may take, where that is less than tool_timeout_ms. 0: as long as any.",
+    "How long a call may take, if less than tool_timeout_ms. 0: as that.",
   ),
   approve: option(
     oneOf(ASK_MODES),
     "writes",
-    'Which calls wait until somebody has approved them: "always" each, "never" none, "writes" those of tools that the server does ' +
-      'not call read-only. A server may lie about that: where you do not trust it, "always".',
+    'Which calls wait until somebody approves them: "always" each, "never" none, "writes" those of tools ' +
+      "that the server does not call read-only, about which it may lie.",
   ),
 });
 
 const MCP_ABOUT =
-  "Tools from servers that speak the Model Context Protocol: [[agents.mcp]] behind an [[agents]], for that agent alone. A name and a " +
-  "command (or an url) are enough. docs/mcp.md has examples, docs/configuration.md each option.";
+  "Tools of servers that speak the Model Context Protocol: [[agents.mcp]] behind an [[agents]], for that agent alone. A name and a " +
+  "command (or an url) are enough. Examples: docs/mcp.md. Each option: docs/configuration.md.";
 
 export const mcp = z
   .array(mcpSchema)

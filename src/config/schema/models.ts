@@ -24,49 +24,46 @@ export const modelSchema = z
     context_window: option(
       windowSize,
       0,
-      "How many tokens this model can read and write in one call, for whoever uses it. It goes over context_window of an agent.",
+      "The model's window, in tokens of one call. It goes over an agent's context_window. 0: as the server " +
+        "lists it, or the table of known models.",
     ),
     max_output_tokens: option(
       whole(0, 1_000_000, "tokens"),
       0,
-      "The longest answer that this model gives, where that is less than an agent's max_output_tokens. 0: it is not.",
+      "The model's longest answer, if it is less than an agent's max_output_tokens. 0: it is not.",
     ),
     price_in: option(
       price,
       "unknown",
-      "What a million tokens of a request cost, in dollars: 0.25. Set with price_out; 0 is a model that costs nothing. " +
-        '"unknown" leaves it to what the server lists and to the table of known models.',
+      'Price of a million tokens of a request: 0.25. Set it with price_out; 0 is free. "unknown": as the ' +
+        "server lists it, or the table of known models.",
     ),
-    price_out: option(price, "unknown", "What a million tokens of its answers cost, in dollars."),
+    price_out: option(price, "unknown", "Price of a million tokens of its answers."),
     price_cached: option(
       z
         .union([dollars, z.literal("price_in")])
-        .describe(
-          `dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in" for the same as price_in`,
-        ),
+        .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "What a million tokens of a request cost that the provider had in its cache, in dollars.",
+      "Price of a million tokens that the provider had in its cache.",
     ),
     write_price: option(
       z
         .union([dollars, z.literal("price_in")])
-        .describe(
-          `dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in" for the same as price_in`,
-        ),
+        .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "What a million tokens of a request cost that the provider has written to its cache, in dollars.",
+      "Price of a million tokens that the provider writes to its cache.",
     ),
     sees_images: option(
       flag,
       true,
-      "false: this model is sent no pictures, also as a fallback of an agent with sees_images = true.",
+      "false: the model is sent no pictures, also as a fallback of an agent with sees_images = true.",
     ),
     cache_markers: startOption(
       z.union([flag, z.enum(["breakpoints", "auto"])]).describe('true, false, "breakpoints" or "auto"'),
       "auto",
-      "true: requests say how far they may be cached, behind a gateway such as LiteLLM too: with cache_control, as Anthropic's models want it, " +
-        'or with the breakpoints of gpt-5.6 and later, where the model has such a name. "breakpoints": with these, whatever its name. ' +
-        '"auto": where the server is known to want it.',
+      "true: requests carry cache marks, also behind a gateway: cache_control for Anthropic's models, " +
+        'breakpoints for those named gpt-5.6 or later. "breakpoints": these, whatever the name. "auto": where ' +
+        "the server is known to want them.",
     ),
   })
   .describe('a table, [models."NAME"]');
@@ -75,9 +72,8 @@ export const API_CHOICES = ["auto", "chat", "responses", "messages"] as const;
 
 const api = oneOf(API_CHOICES);
 const API_ABOUT =
-  'Which API it is spoken to by: "chat" is OpenAI\'s Chat Completions, which nearly every server speaks, "responses" is OpenAI\'s ' +
-  'Responses, "messages" is Anthropic\'s Messages. "auto" knows OpenAI\'s and Anthropic\'s own servers, and learns from a refusal ' +
-  "that names another API.";
+  'Its API: "chat" is OpenAI\'s Chat Completions, which nearly every server speaks, "responses" OpenAI\'s ' +
+  'Responses, "messages" Anthropic\'s Messages. "auto" knows their own servers, and learns from refusals.';
 
 export const apiOption = startOption(api, "auto", API_ABOUT);
 
@@ -88,11 +84,11 @@ const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 const serverSchema = z
   .strictObject({
     base_url: namedServerUrl.register(optionTexts, {
-      about: "Its address, which has to be named here, or the variable that holds it.",
+      about: "Its address, or the variable that holds it. It must be set.",
       shown: "https://openrouter.ai/api/v1",
     }),
     api_key: option(secretOrNone, "", 'The variable with its key: "env:OPENROUTER_API_KEY". "" is none.'),
-    api: option(api, "auto", "As of [llm], for this server."),
+    api: option(api, "auto", "As in [llm]."),
     headers: option(
       z
         .record(
@@ -104,7 +100,7 @@ const serverSchema = z
         )
         .describe('a table of headers, such as { Authorization = "Bearer env:NAME" }'),
       {},
-      "Headers of each request to it, beside those of the API.",
+      "Headers of each request, beside those of the API.",
     ),
   })
   .describe("a table, [llm.servers.NAME]");
@@ -118,7 +114,7 @@ export const serversSchema = z
   .optional()
   .register(optionTexts, {
     about:
-      "More model servers beside the one of [llm]: [llm.servers.NAME] for each. A model of one is NAME/model wherever a model is named: " +
-      "an agent's, a fallback, for summaries, for subagents, for vectors, in [models]. Where [llm] names no server, the first of them " +
-      "answers names without a server. docs/models.md has examples.",
+      "More model servers: [llm.servers.NAME] for each. NAME/model is a model of one, wherever a model is " +
+      "named. If [llm] names no server, the first of them answers names without a server. Examples: " +
+      "docs/models.md.",
   });

@@ -4,7 +4,6 @@ import { chatOptions } from "./chat-options.ts";
 import * as kit from "./values.ts";
 import { asSwitch, flag, names, oneOf, option, optionTexts, table, text, whole } from "./values.ts";
 
-const EITHER = new Intl.ListFormat("en", { type: "disjunction" });
 const BINDING_SHARES = ["agent", "channel", "workspace"] as const;
 
 type PlatformTables = {
@@ -33,69 +32,69 @@ export const bindingSchema = z.strictObject({
   agent: text("the id of one of [[agents]], in quotes", 63)
     .min(1)
     .register(optionTexts, {
-      about: `The id of the agent that answers, and the platform: ${EITHER.format(CHAT_PLATFORMS.map((key) => `"${key}"`))}.`,
+      about: `The id of the agent that answers, and the platform: ${CHAT_PLATFORMS.map((key) => `"${key}"`).join(" or ")}.`,
     }),
   platform: oneOf(CHAT_PLATFORMS).register(optionTexts, { about: "" }),
   also: option(
     names("ids of agents"),
     [],
-    'Agents that can be asked here as well, by "@id", "@name" or an alias: ["researcher"]. Each answers under its own name. Whoever ' +
-      "mentions none of them reaches agent.",
+    'Agents that can be asked here as well, by "@id", "@name" or an alias. Each answers under its own name.',
   ),
   workspaces: option(
     names("ids or names of servers or teams"),
     [],
-    "Only in these servers (teams), and only in these channels: names or ids. [] is everywhere. On Discord a name of a " +
-      "server, a channel or a role holds only in the servers that the bot was in when Weir first started with it, and in " +
-      "those whose id stands here: anybody may give a server of their own such names. `weir doctor` shows where each holds.",
+    "Only these servers (teams), and only these channels: names or ids. [] is all. On Discord names hold " +
+      "only in the servers that the bot was in when Weir first started with them, and in those whose id stands " +
+      "here (docs/run.md).",
   ),
   channels: option(names("ids or names of channels"), []),
   threads: option(
     flag,
     true,
-    "Whether it also holds for threads of these channels, and for direct messages. A thread's own name counts for nothing.",
+    "Whether it holds for threads of these channels, and for direct messages. A thread's own name does not " +
+      "count.",
   ),
   dms: option(flag, true),
   mention_required: option(
     flag,
     true,
-    "true: in a channel, only a mention of the bot or a reply to it is answered. false: every message is. A direct message, " +
-      "and a thread in which the agent takes part, need no mention.",
+    "true: in a channel only a mention of the bot or a reply to it is answered. false: every message. Direct " +
+      "messages, and threads in which the agent takes part, need no mention.",
   ),
   listen: option(
     flag,
     true,
-    "true: what is not answered is read as context. A [[bindings]] of your own does so unless it says false.",
+    "true: unanswered messages are read as context. The default for bindings of your own.",
   ),
   allow_users: option(
     names("ids of people"),
     [],
-    "Who is answered, and may give commands: ids of people, and ids or names of roles. With both empty, everybody who can see " +
-      "the channel. Direct messages: if allow_users is set, only these people and the platform's owners, of those whom dm " +
-      "above allows; there nobody has a role, so allow_roles alone leaves them to dm.",
+    "Who is answered and may give commands: ids of people; ids or names of roles. If both are empty, all who " +
+      "see the channel. In direct messages allow_users leaves only these people and the owners, of those whom " +
+      "dm allows; roles do not count there.",
   ),
   allow_roles: option(names("ids or names of roles"), []),
   allow_bots: option(
     flag,
     false,
-    "Whether other bots are read and answered. What they say is never a command. Weir stops if bots only talk with one another.",
+    "Whether other bots are read and answered. They give no commands. Weir stops if bots only talk with one " +
+      "another.",
   ),
   rate_limit: option(
     whole(0, 1000, "turns a minute, 0 for no limit"),
     20,
-    "How many answers one person may cause in a minute; 0 is no limit. What is more is read, and not answered. What is said " +
-      "while an answer is written is answered together, as one. Commands count, too, and are not run; /stop always is.",
+    "Answers and commands of one person in a minute; 0 is no limit. More messages are read and not answered, " +
+      "more commands not run, but for /stop. Messages during an answer count as one.",
   ),
   streaming: option(flag, true, "Whether an answer is shown while it is written."),
   acknowledge: option(
     text('an emoji, such as "👀", or "" for none', 64),
     "",
-    'An emoji that is put under each message that will be answered, such as "👀". "" is none.',
+    'An emoji under each message that will be answered, such as "👀".',
   ),
   memory_share: option(
     oneOf(BINDING_SHARES),
     "agent",
-    'Whether what is remembered of these channels is shared with their server (team): "workspace" or "channel", as in ' +
-      '[defaults.memory]; "agent" is what holds for the agent.',
+    'As share in [defaults.memory], for these channels; "agent": as the agent has it.',
   ),
 });

@@ -143,6 +143,15 @@ export const BUILT_IN_KINDS: Readonly<Record<BuiltInKind, BuiltInRules>> = {
     source: "memories",
     reason: "fits the messages to answer",
   },
+  people: {
+    priority: 61,
+    isProtected: false,
+    place: "dynamic",
+    scope: "channel",
+    label: "pages of people",
+    source: "memories",
+    reason: "they ask, or are asked about",
+  },
   learned: {
     priority: 54,
     isProtected: false,

@@ -54,6 +54,7 @@ const listedChannel = z.strictObject({
       workspace: z.string(),
       channel: z.string(),
       parent: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+      isExternal: z.literal(true).optional().describe("people of other workspaces read it, too"),
     })
     .nullable()
     .describe("names, where the platform tells them"),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { constants, type FileHandle, link, mkdir, open, rename, rm } from "node:fs/promises";
+import { constants, type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { pause } from "../../async/clock.ts";
 import { basename, dirname, join } from "node:path";
 import { errorCode, isMissingFile } from "../../core/errors.ts";
@@ -137,6 +137,27 @@ function textOf(path: string, { fd }: FileHandle): string {
 
 /** Channel content is readable only by the account that runs Weir, unless the operator changes the mode. */
 const OWN_MODE = 0o600;
+
+/** The name of a text that is about to take its file's place. */
+const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Deletes what a killed process has left beside the files of a folder, at every depth: texts that never took their file's place.
+ * @param before only those that were written before that moment: another process may still be writing
+ * @throws errors of the file system
+ */
+export async function removeDrafts(folder: string, before: Date): Promise<void> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    if (isMissingFile(error)) return [];
+    throw error;
+  });
+  for (const entry of found) {
+    if (!entry.isFile() || !DRAFT.test(entry.name)) continue;
+    const draft = join(entry.parentPath, entry.name);
+    const state = await lstat(draft).catch(() => null);
+    if (state !== null && state.mtime < before) await rm(draft, { force: true });
+  }
+}
 
 async function writeBeside(path: string, text: string, mode: number): Promise<string> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`);

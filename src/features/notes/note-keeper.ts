@@ -9,7 +9,7 @@ import type { AgentFile } from "../../context/sections/section.ts";
 import { isMissingFile } from "../../core/errors.ts";
 import { storableText } from "../../text/text.ts";
 import type { Agent } from "../../turn/agent.ts";
-import { changeFile } from "./change-file.ts";
+import { changeFile, removeDrafts } from "./change-file.ts";
 import { type OwnLine, ownLines, withLine, withoutLines, withoutMarks } from "./note-lines.ts";
 
 /** `memory`: the lasting notes; `note`: those of a day. */
@@ -134,6 +134,11 @@ export class NoteKeeper {
       return withoutLines(text, ids);
     });
     return [...found];
+  }
+
+  /** Deletes what a daemon that was killed has left beside the files. @throws errors of the file system */
+  async removeDrafts(before: Date): Promise<void> {
+    await removeDrafts(join(this.#parts.root, "channels"), before);
   }
 
   async #change(path: string, change: (text: string) => string): Promise<void> {

@@ -13,6 +13,10 @@ const EVERY_MS = 1000;
 const AGAIN_MS = 30_000;
 /** Delay before a deleted or absent line is searched again, ms. */
 const ABSENT_MS = 60_000;
+/** Age of a draft that nobody finishes any more, ms. */
+const DRAFT_MS = 60_000;
+/** When drafts are searched for again after the first time, and after each later one, ms: of a kill just before the start, and of others. */
+const DRAFTS_AGAIN_MS = { first: 2 * DRAFT_MS, later: 3_600_000 };
 /** Most lines whose delay is remembered. */
 const MOST_RESTING = 10_000;
 
@@ -27,6 +31,8 @@ export class NoteSweeper implements FeatureWorker, AsyncDisposable {
   readonly #closing = new AbortController();
   /** When a line is searched again: it was deleted, is in another daemon's file, or its file could not be written. */
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
+  /** When drafts are searched for again, by agent. */
+  readonly #draftsAt = new Map<AgentId, number>();
   readonly #polls = new PollLoop(async () => this.#poll());
 
   /** @param keepers of the agents that have a folder now. It does not poll while there are none. */
@@ -54,6 +60,7 @@ export class NoteSweeper implements FeatureWorker, AsyncDisposable {
    * to forget a person may still be answered.
    */
   async sweep(): Promise<void> {
+    this.#draftsAt.clear();
     await (this.#closing.signal.aborted ? this.#sweepAll() : this.#polls.once());
   }
 
@@ -67,10 +74,20 @@ export class NoteSweeper implements FeatureWorker, AsyncDisposable {
     for (const [agent, keeper] of this.#keepers()) {
       try {
         await this.#sweep(agent, keeper, signal);
+        await this.#removeDrafts(agent, keeper);
       } catch (error) {
         this.#log.error({ agent, why: errorMessage(error) }, "notes_not_looked_through");
       }
     }
+  }
+
+  /** They have words of people, and no row leads to them. */
+  async #removeDrafts(agent: AgentId, keeper: NoteKeeper): Promise<void> {
+    const now = performance.now();
+    const due = this.#draftsAt.get(agent);
+    if (due !== undefined && now < due) return;
+    this.#draftsAt.set(agent, now + (due === undefined ? DRAFTS_AGAIN_MS.first : DRAFTS_AGAIN_MS.later));
+    await keeper.removeDrafts(new Date(Date.now() - DRAFT_MS));
   }
 
   async #sweep(agent: AgentId, keeper: NoteKeeper, signal?: AbortSignal): Promise<void> {

@@ -28,6 +28,7 @@ export const remindCommand: Command = {
     form: "in 20m TEXT | tomorrow at 9 TEXT | every monday at 9 TEXT | 2026-12-01 09:00 TEXT",
     help: "when, and what",
   },
+  form: { title: "Remind", label: "When, and what: tomorrow at 9 TEXT", maxLength: 1000, opensAlone: true },
   allowed: "everybody",
   keepsMessage: true,
   run: remind,
@@ -69,6 +70,7 @@ function howTo(typed: Typed): string {
     "tomorrow at 9",
     "next friday 14:00",
     "every monday at 9",
+    "on the 1st of each month",
     "2026-12-01 09:00",
     'cron "0 9 * * 1-5"',
   ];

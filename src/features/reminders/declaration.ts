@@ -22,15 +22,15 @@ const options = table(
     enabled: option(
       flag,
       true,
-      "true: the agent can set reminders when somebody asks for one. false: it has no tool for that; /remind and schedules stay.",
+      "true: the agent can set reminders. false: it has no tool for that; /remind and schedules stay.",
     ),
     grace_ms: option(
       whole(0, 31 * 24 * HOUR_MS, "milliseconds"),
       24 * HOUR_MS,
-      "What came due while Weir was not running is told late for so long (24 hours), and then as missed.",
+      "How late a reminder may come that was due while Weir was away (a day). Later it is told as missed.",
     ),
   },
-  "What the agent does at a time that somebody has named.",
+  "What the agent says at a time: docs/reminders.md.",
 );
 
 /** One of `[[agents.schedules]]`. */
@@ -40,7 +40,7 @@ const schedule = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$/)
     .describe('a name of at most 40 letters, digits, spaces, - and _, such as "standup"')
     .register(optionTexts, {
-      about: "Its name, which no other schedule of the agent has: by it a changed schedule is known again.",
+      about: "Its name, unique for the agent: a changed schedule is known by it.",
       shown: "standup",
     }),
   cron: z.string().trim().min(1).max(100).describe(CRON_EXPECTED).register(optionTexts, {
@@ -52,7 +52,7 @@ const schedule = z.strictObject({
       .union([timeZone, z.literal("agent")])
       .describe('an IANA time zone such as "Europe/Berlin", or "agent" for the agent\'s own'),
     "agent",
-    'Its time zone. "agent" is the agent\'s time_zone.',
+    'Its time zone. "agent" is the agent\'s own.',
   ),
   channel: z
     .string()
@@ -61,8 +61,7 @@ const schedule = z.strictObject({
     .regex(/^[a-z]+:\S/)
     .describe('the address of a channel, as "discord:1234567890" or "slack:C012345"')
     .register(optionTexts, {
-      about:
-        "Where: the channel's address. Somebody must have spoken there, and this agent must be the one that answers there.",
+      about: "The channel's address. Somebody must have spoken there, and this agent must answer there.",
       shown: "discord:123456789012345678",
     }),
   text: z
@@ -83,7 +82,7 @@ const schedules = z
   .describe("one or more [[agents.schedules]]")
   .default([])
   .register(optionTexts, {
-    about: "What an agent does again and again, behind its [[agents]]. What is no longer here is over.",
+    about: "What an agent does again and again, behind its [[agents]]. What is no longer here has ended.",
     samples: [
       {
         about: "",

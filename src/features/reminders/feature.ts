@@ -11,7 +11,7 @@ import { remindCommand, remindersCommand } from "./commands.ts";
 import { type ReminderKit, REMINDERS } from "./key.ts";
 import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
 import { ReminderDesk } from "./reminder-desk.ts";
-import { planReminder, ReminderProblem } from "./reminder-plan.ts";
+import { planReminder, ReminderProblem, requestInWords } from "./reminder-plan.ts";
 import { type AskedInTurn, ReminderStore } from "./reminder-store.ts";
 import { remind } from "./tool.ts";
 
@@ -54,7 +54,8 @@ function kitOf(
   return {
     async set(request, callId) {
       try {
-        return await desk.setInTurn({ ...asked, callId }, planReminder(request, timeZone, desk.now));
+        const read = await requestInWords(request, timeZone, desk.now);
+        return await desk.setInTurn({ ...asked, callId }, planReminder(read, timeZone, desk.now));
       } catch (error) {
         if (error instanceof ReminderProblem) throw new ToolFailure(error.message);
         throw error;

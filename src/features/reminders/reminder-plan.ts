@@ -3,9 +3,10 @@ import type { ReminderPlan, ReminderRequest } from "./reminder.ts";
 import { cronProblem, nextOccurrence } from "../../async/occurrences.ts";
 import { formatNumber } from "../../text/format.ts";
 import { storableText } from "../../text/text.ts";
-import { isTimeZone, whenAt, whenIn } from "../../text/when.ts";
+import { readSaidTime } from "../../text/dates.ts";
+import { isTimeZone, parseSpan, whenAt, whenIn } from "../../text/when.ts";
 
-/** Turns the time of a requested reminder into a plan. Pure. */
+/** Turns the time of a requested reminder into a plan. */
 
 /** Examples of times, for errors. */
 const EXAMPLES = '20m, 18:30, 2026-12-01 09:00, or as cron "0 9 * * 1-5"';
@@ -47,4 +48,28 @@ export function planReminder(
   if ("problem" in when)
     throw new ReminderProblem(`This cannot be set: ${when.problem}. Examples: ${EXAMPLES}.`);
   return { at: when.at, cron: null, timeZone: zone, text };
+}
+
+/**
+ * A request whose time may be in the words of people ("every monday at 9"), with that time in the forms of {@link planReminder}.
+ * @throws ReminderProblem if its words cannot be kept
+ */
+export async function requestInWords(
+  request: ReminderRequest,
+  ownZone: string,
+  now: Date,
+): Promise<ReminderRequest> {
+  const { at, in: span, cron, timeZone, text } = request;
+  const [words, ...more] = [at, span, cron].filter((one) => one !== undefined && one.trim() !== "");
+  const zone = (timeZone ?? "").trim() || ownZone;
+  if (words === undefined || more.length > 0 || words.length > LONGEST_TIME || !isTimeZone(zone))
+    return request;
+  const isRead =
+    words === cron ? !/\p{L}{4}/u.test(words) : parseSpan(words) !== null || "at" in whenAt(words, zone, now);
+  if (isRead) return request;
+  const found = await readSaidTime(words, zone, now);
+  if (found === null) return request;
+  if ("problem" in found) throw new ReminderProblem(`This cannot be set: ${found.problem}.`);
+  if (found.rest !== "") return request;
+  return { text, timeZone, ...(found.at === null ? { cron: found.cron ?? "" } : { at: found.at }) };
 }

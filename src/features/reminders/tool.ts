@@ -8,6 +8,7 @@ const Words = z.string();
 /** `remind`: sets a reminder in this channel, once or repeatedly. */
 export const remind = defineTool({
   name: "remind",
+  shownAs: "Setting a reminder",
   input: z.strictObject({
     at: Words.optional(),
     in: Words.optional(),

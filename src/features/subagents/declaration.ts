@@ -8,27 +8,24 @@ const options = table(
     enabled: option(
       flag,
       false,
-      "true: the agent may have subagents work on tasks, which cost what they use. false: it has no tool for that.",
+      "true: the agent may have subagents work on tasks, which cost what they use. false: it has no tool for " +
+        "that.",
     ),
     wait_ms: option(
       whole(0, HOUR_MS, "milliseconds"),
       30_000,
-      "How long an answer waits for a subagent. What takes longer goes on, and the agent tells of it when it has ended.",
+      "How long an answer waits for a subagent. A longer one goes on, and the agent reports when it has ended.",
     ),
     max_parallel: option(
       whole(1, 100, "subagents"),
       4,
-      "How many of them are at work at the same time in one channel; others wait for their turn.",
+      "How many work at the same time in one channel; others wait.",
     ),
-    max_steps: option(
-      whole(1, 1000, "steps"),
-      16,
-      "How many times one of them may use tools before it has to report.",
-    ),
+    max_steps: option(whole(1, 1000, "steps"), 16, "How often one may use tools before it has to report."),
     timeout_ms: option(
       whole(1000, 24 * HOUR_MS, "milliseconds"),
       900_000,
-      "How long one of them may be at work (15 minutes). Then it has failed.",
+      "How long one may work (15 minutes). Then it has failed.",
     ),
     personas: option(
       z
@@ -38,11 +35,11 @@ const options = table(
         )
         .describe("a table of names and texts; names are small letters, digits and -"),
       {},
-      "Who a subagent may be, by names that the agent chooses from; each text is the beginning of its instructions: " +
-        '{ researcher = "You compare sources, and say where they disagree." }.',
+      "Who a subagent may be: names that the agent chooses from, and how its instructions begin: { researcher " +
+        '= "You compare sources, and say where they disagree." }.',
     ),
   },
-  "Helpers that the agent gives a task to while it goes on: see docs/subagents.md.",
+  "Helpers that work on a task while the agent goes on: docs/subagents.md.",
 );
 
 export const subagents = {

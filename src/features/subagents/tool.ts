@@ -24,6 +24,8 @@ export function spawnAgent(
   return (prompts, beside) =>
     makeTool({
       name: "spawn_agent",
+      shownAs: "A subagent at work",
+      isDelegation: true,
       description: prompts.render("tool-spawn-agent", {
         personas: Object.keys(agent.subagents.personas),
         models: modelsOfSubagents(agent),

@@ -21,6 +21,7 @@ import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
 export const learnedCommand: Command = {
   name: "learned",
   help: "how the agent has learned to answer here, and who asked for it",
+  isReport: true,
   argument: null,
   allowed: "everybody",
   run: describeLearned,

@@ -25,6 +25,17 @@ const errorBody = z.object({
   n_ctx: z.number().nullish().catch(undefined),
 });
 
+/** The failure of a call that its caller may have ended. Pure. @param apiKey taken out of the server's words */
+export function failureOfCall(
+  error: unknown,
+  model: string,
+  signal: AbortSignal,
+  apiKey?: string,
+): ModelError {
+  if (signal.aborted) return new ModelError("aborted", model, "the caller ended the call", { cause: error });
+  return classifyFailure(error, { model, messages: [] }, new Date(), apiKey);
+}
+
 /**
  * The one place that classifies failed calls: by the table of reasons, else by status and type.
  * @param error the client's error

@@ -1,6 +1,7 @@
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { traceparent } from "../../telemetry/trace-scope.ts";
+import { http } from "../../network/node-http.ts";
 import { agentFor, ProxyError, throughProxy } from "../../network/use-proxies.ts";
 
 /** Options of a request with a listener for the end of its sending. */
@@ -73,7 +74,7 @@ function traceHeader(): { readonly traceparent?: string } {
 
 async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+  const request = (url.protocol === "https:" ? httpsRequest : http.request)(url, {
     agent: agentFor(url),
     method: init.method ?? "GET",
     headers: { ...Object.fromEntries(new Headers(init.headers)), ...traceHeader() },

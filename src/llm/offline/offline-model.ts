@@ -70,9 +70,14 @@ export function createOfflineModel(): Model {
   };
 }
 
+async function said(request: ModelRequest): Promise<Reply> {
+  if (request.task === "summarise") return summarise(request);
+  return request.task === "revise" ? { text: "Nothing changes.", calls: [] } : reply(request);
+}
+
 async function answerOffline(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer> {
   throwIfAborted(options.signal);
-  const { text, calls } = request.task === "summarise" ? await summarise(request) : reply(request);
+  const { text, calls } = await said(request);
   if (text === "" && calls.length === 0)
     throw new ModelError("empty", OFFLINE_MODEL, "there is nothing to summarise");
   for (const piece of text.match(/\s+\S*|\S+/g) ?? []) {

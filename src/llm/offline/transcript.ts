@@ -160,7 +160,9 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     case "user":
       return SUMMARY.test(message.text)
         ? summaryLines(message.text.replace(SUMMARY, ""))
-        : parseLines(message.text.startsWith(OWN_WORD) ? withDatedLines(message.text) : message.text);
+        : parseLines(
+            message.text.startsWith(OWN_WORD) ? withDatedLines(withoutNames(message.text)) : message.text,
+          );
     case "tool":
       return parseLines(withDatedLines(message.text));
     // The instructions are nobody's words, and the assistant only quoted.
@@ -170,6 +172,14 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     default:
       return [];
   }
+}
+
+/** Without the names over the pages of people: they would continue the statement before. */
+function withoutNames(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => !(line.startsWith("> ") && line.endsWith(":")))
+    .join("\n");
 }
 
 /** Completes the heads of recalled or found lines in one text, which leave out what the line before has. */

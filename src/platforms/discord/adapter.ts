@@ -20,6 +20,7 @@ import {
   type PlatformCapabilities,
   type PlatformCommand,
   type PlatformInbox,
+  type Transcripts,
 } from "../platform.ts";
 import { DiscordApi, PLATFORM_NAME, parsed } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
@@ -78,6 +79,7 @@ class DiscordPlatform implements Platform {
   readonly #poster: Poster;
   readonly #logins: Logins;
   #commands: SlashCommands | null = null;
+  #inbox: PlatformInbox | null = null;
   #shards: Shards | null = null;
 
   constructor(options: DiscordOptions) {
@@ -97,7 +99,8 @@ class DiscordPlatform implements Platform {
     this.#identity = identity;
     this.#directory = directory;
     this.#people = people;
-    this.#reader = new MessageReader({ directory, people, apiUrl: config.apiUrl, log });
+    const transcripts = (): Transcripts | undefined => this.#inbox?.transcripts;
+    this.#reader = new MessageReader({ directory, people, apiUrl: config.apiUrl, transcripts, log });
     this.#poster = new Poster({ api, identity, directory, people, lastMessages, timing, log });
     this.capabilities = {
       streaming: { intervalMs: timing.streamMs },
@@ -107,12 +110,14 @@ class DiscordPlatform implements Platform {
       isProportional: true,
       drawsCards: true,
       drawsActions: true,
+      takesFiles: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
+    this.#inbox = inbox;
     const { config, log, commands: listed, now = () => new Date() } = this.#options;
     const [api, reader, timing, logins] = [this.#api, this.#reader, this.#timing, this.#logins];
     const commands = new SlashCommands({ api, inbox, commands: listed, reader, log });

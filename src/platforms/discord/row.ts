@@ -22,8 +22,8 @@ const options = ({ secret, shardCount, startOption }: OptionKit) => ({
   shards: startOption(
     shardCount,
     1,
-    'Among how many connections the bot\'s servers are divided: a number, or "auto" for as many as Discord recommends. From 2,500 ' +
-      "servers on Discord asks for more than one. Daemons of a cluster share them: docs/scale.md.",
+    'Connections among which the bot\'s servers are divided; "auto" is what Discord recommends. Above 2,500 ' +
+      "servers it wants more than one.",
   ),
 });
 

@@ -11,7 +11,7 @@ export interface DiscordTiming {
   readonly streamMs: number;
   /** How long Discord is trusted to remember a message's key. */
   readonly nonceMs: number;
-  /** Between typing signals: Discord shows one for some ten seconds. */
+  /** Between typing signals: Discord shows one for some ten seconds. Shorter than a turn's interval, or each second one is left out. */
   readonly typingMs: number;
   /** False: no wait between two attempts to log in. Discord itself wants five seconds. */
   readonly isLoginPaced: boolean;

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent, InboundMessage } from "../../core/message.ts";
 import type { Gap, CatchUpLedger } from "../platform.ts";
+import { askingIfNew, editOf } from "./asking-edits.ts";
 import type { ChatHistory, HistoryMessage, NewestMessages, ActiveThread } from "./history.ts";
 
 export interface CatchUpParts {
@@ -63,9 +64,10 @@ export async function catchUp(parts: CatchUpParts, gap: Gap): Promise<CaughtUp> 
   await openThreads(parts, gap, newest.threads);
   await handIn(missed, async (message) => receive(aged(parts, message)));
   const edited = newest.messages.filter(({ editedAt }) => editedAt !== null);
+  // An edit from before the gap was heard.
+  const from = Math.max(parts.asOf.getTime() - parts.maxAgeMs, history.timeOf(gap.afterId).getTime());
   for await (const { message, editedAt } of readInOrder(edited)) {
-    const { id, text } = message;
-    await receive({ type: "edit", platform: gap.channel.platform, id, text, at: editedAt ?? parts.now() });
+    await receive(askingIfNew(editOf(message, editedAt ?? parts.now()), from));
   }
   const held = await ledger.newestMessageIds(gap.channel, MAX_COMPARED);
   for (const id of gone(history, gap, newest, held)) {

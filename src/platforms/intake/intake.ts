@@ -12,6 +12,7 @@ import type {
   InboundMessage,
   Receipt,
 } from "../../core/message.ts";
+import { askingIfNew } from "./asking-edits.ts";
 import type { CatchUpLedger, Gap, PlatformInbox } from "../platform.ts";
 import { PendingChanges } from "./pending-changes.ts";
 import { ChannelBackfill, isRoot } from "./channel-backfill.ts";
@@ -263,7 +264,9 @@ export class Intake {
   }
 
   async #store({ event, home }: Heard): Promise<Receipt | undefined> {
-    const heard = this.#heardFrom !== null && event.at < this.#heardFrom ? asLate(event) : event;
+    const { now, catchUpMaxAgeMs: maxAgeMs } = this.#parts;
+    const asked = event.type === "edit" ? askingIfNew(event, now().getTime() - maxAgeMs) : event;
+    const heard = this.#heardFrom !== null && asked.at < this.#heardFrom ? asLate(asked) : asked;
     const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
     return receipt;
   }
@@ -415,7 +418,10 @@ function beginOfSecond(at: Date): Date {
 
 /** Nobody knows who could read the channel when it was said: a change of that may have been missed as well. */
 function asLate(event: InboundEvent): InboundEvent {
-  return event.type === "message" || event.type === "edit" ? { ...event, isLate: true } : event;
+  if (event.type === "message") return { ...event, isLate: true };
+  if (event.type !== "edit") return event;
+  const { said } = event;
+  return { ...event, isLate: true, ...(said !== undefined && { said: { ...said, isLate: true } }) };
 }
 
 function taken(receipt: Receipt): Taking {

@@ -34,16 +34,24 @@ export class PendingChanges {
         this.#deletions.set(event.id, event);
         return this.#inbox.receive(event);
       case "edit": {
-        const receipt = await this.#inbox.receive(event);
-        if (receipt.outcome === "unknown_message") this.#rememberEdit(event);
+        const { said, ...change } = event;
+        const isDeleted = said !== undefined && this.#deletionOf(said) !== undefined;
+        const receipt = await this.#inbox.receive(isDeleted ? change : event);
+        if (receipt.outcome === "unknown_message") this.#rememberEdit(change);
         return receipt;
       }
       case "channel_deletion":
         return this.#inbox.receive(event);
       case "message":
         if (this.#deletionOf(event) !== undefined) return { outcome: "ignored" };
-        return this.#applyChange(event, await this.#inbox.receive(event));
+        return this.#applyChange(event, await this.#inbox.receive(this.#withoutDeletedQuote(event)));
     }
+  }
+
+  #withoutDeletedQuote({ quote, ...message }: InboundMessage): InboundMessage {
+    return quote === undefined || this.#deletions.get(quote.id) !== undefined
+      ? message
+      : { ...message, quote };
   }
 
   /** Applies a message's remembered change, even if it arrived while the message was being stored. */

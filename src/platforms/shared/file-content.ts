@@ -7,6 +7,7 @@ import { type ImageType, imageTypeOf } from "../../core/image.ts";
 export type FileContent =
   | { readonly kind: "image"; readonly type: ImageType }
   | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "pdf" }
   /** `type`: the MIME type of the bytes; null: unknown. */
   | { readonly kind: "other"; readonly type: string | null };
 
@@ -34,6 +35,7 @@ export async function contentOf(bytes: Uint8Array): Promise<FileContent> {
   if (image !== null) return { kind: "image", type: image };
   // Fails for a file that ends in its head.
   const type = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime ?? null;
+  if (type === "application/pdf") return { kind: "pdf" };
   if (type !== null && !TEXT_TYPES.has(type)) return { kind: "other", type };
   const text = textOf(bytes);
   return text === null ? { kind: "other", type } : { kind: "text", text };

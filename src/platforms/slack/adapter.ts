@@ -10,7 +10,8 @@ import type { SlackConfig } from "./row.ts";
 import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage, ChannelOnPlatform } from "../../core/message.ts";
-import { unlessAborted } from "../../async/deadline.ts";
+import { errorMessage } from "../../core/errors.ts";
+import { unlessAborted, withDeadline } from "../../async/deadline.ts";
 import { Connection, type Session } from "../shared/connection.ts";
 import { Intake } from "../intake/intake.ts";
 import {
@@ -22,21 +23,32 @@ import {
   type PlatformCapabilities,
   type PlatformCommand,
   type PlatformInbox,
+  type Transcripts,
 } from "../platform.ts";
 import { addressOf, linkTo, placeOf, PLATFORM_NAME, isDm } from "./address.ts";
+import { ChannelRenames } from "./channel-renames.ts";
 import { SlackApi, type SlackApiOptions } from "./web/api.ts";
 import { SlackError } from "./web/slack-error.ts";
 import { createApp, type Handlers } from "./connection/bolt-app.ts";
+import { AgentView } from "./inbound/agent-view.ts";
 import { SlashCommands } from "./inbound/slash-commands.ts";
 import { SlackEvents } from "./inbound/events.ts";
 import { SlackHistory } from "./web/history.ts";
 import { openHttpSession } from "./connection/http-session.ts";
 import { missingScopes } from "./manifest.ts";
-import { type Bot, Names, nothing, privacyOf } from "./web/names.ts";
+import { isSharedOutside, type Bot, Names, nothing, privacyOf } from "./web/names.ts";
+import { Content, MAX_POST_LENGTH } from "./outbound/content.ts";
+import { AgentThreads } from "./outbound/agent-threads.ts";
 import { toBlocks } from "./outbound/card.ts";
+import { feedbackOf } from "./outbound/feedback.ts";
 import { fitMrkdwn } from "./outbound/mrkdwn.ts";
 import { People } from "./web/people.ts";
-import { MAX_POST_LENGTH, Poster } from "./outbound/poster.ts";
+import { Recipients } from "./web/recipients.ts";
+import { StreamBudget } from "./web/stream-budget.ts";
+import { Streams } from "./outbound/streams.ts";
+import { ThreadStatus } from "./outbound/status.ts";
+import { Poster } from "./outbound/poster.ts";
+import { Uploader } from "./outbound/uploader.ts";
 import { MessageReader } from "./inbound/reader.ts";
 import { forOperator } from "./web/api-errors.ts";
 import { openSocketSession } from "./connection/socket-session.ts";
@@ -67,21 +79,20 @@ export function createSlack(options: SlackOptions): Platform {
 
 class SlackPlatform implements Platform {
   readonly name = PLATFORM_NAME;
-  /**
-   * Shows an unfinished answer by `chat.update`, not by Slack's streams. A stream only grows, but a draft may change or
-   * be withdrawn. A stream takes no metadata before its end, so one cut off at its start could not be found again. An
-   * expired stream cannot be changed.
-   */
   readonly capabilities: PlatformCapabilities;
   readonly #options: SlackOptions;
   readonly #timing: SlackTiming;
   readonly #apiOptions: SlackApiOptions;
+  readonly #renames = new ChannelRenames();
   readonly #names: Names;
   readonly #reader: MessageReader;
   readonly #history: SlackHistory;
   readonly #poster: Poster;
+  readonly #status: ThreadStatus;
+  readonly #agentView: AgentView;
   #connection: Connection | null = null;
   #intake: Intake | null = null;
+  #inbox: PlatformInbox | null = null;
   #commands: SlashCommands | null = null;
 
   constructor(options: SlackOptions) {
@@ -89,23 +100,59 @@ class SlackPlatform implements Platform {
     this.#options = options;
     this.#timing = { ...SLACK_TIMING, ...options.timing };
     const { apiUrl, botToken } = config;
-    this.#apiOptions = { token: botToken, apiUrl, timeoutMs: this.#timing.callMs, log };
+    this.#apiOptions = {
+      token: botToken,
+      apiUrl,
+      timeoutMs: this.#timing.callMs,
+      log,
+      renames: this.#renames,
+    };
     const api = new SlackApi(this.#apiOptions);
     const people = new People();
+    const recipients = new Recipients();
     this.#names = new Names(api, log);
-    this.#reader = new MessageReader({ api, names: this.#names, people, botToken, apiUrl, log });
+    const agentView = new AgentView(config.agentView);
+    this.#agentView = agentView;
+    const transcripts = (): Transcripts | undefined => this.#inbox?.transcripts;
+    const reading = { api, names: this.#names, renames: this.#renames, people, recipients, agentView };
+    this.#reader = new MessageReader({ ...reading, botToken, apiUrl, transcripts, log });
     const { readEveryMs } = this.#timing;
     this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
     const { streamMs: intervalMs, firstPieceMs: firstAfterMs, lookAgainMs } = this.#timing;
     const patient = new SlackApi({ ...this.#apiOptions, timeoutMs: this.#timing.postMs });
     const budget = new UpdateBudget();
-    this.#poster = new Poster({ api, patient, names: this.#names, people, budget, lookAgainMs, log });
+    const streamBudget = new StreamBudget();
+    const content = new Content(people, config.feedbackButtons);
+    const streams = new Streams({
+      api,
+      patient,
+      people,
+      recipients,
+      budget: streamBudget,
+      content,
+      log,
+      onStopped: (channel, user) => void this.#stopped(channel, user),
+    });
+    this.#status = new ThreadStatus(api);
+    const outbound = {
+      api,
+      patient,
+      names: this.#names,
+      people,
+      budget,
+      streams,
+      status: this.#status,
+      content,
+      uploader: new Uploader({ api: patient, apiUrl }),
+    };
+    this.#poster = new Poster({ ...outbound, lookAgainMs, log });
     this.capabilities = {
       streaming: {
         intervalMs,
         firstAfterMs,
-        mayShow: (key) => budget.mayShow(key),
+        mayShow: (key) => streamBudget.mayAppend(key) ?? budget.mayShow(key),
         ended: (key) => budget.ended(key),
+        showsSteps: (channel) => streams.mayBegin(channel),
       },
       takesIdempotencyKeys: true,
       maxTextLength: MAX_TEXT_LENGTH,
@@ -114,13 +161,16 @@ class SlackPlatform implements Platform {
       isProportional: true,
       drawsCards: true,
       drawsActions: true,
+      takesFiles: true,
       serves: (channel) => channel.platform === PLATFORM_NAME,
     };
   }
 
   /** Resolves after the first attempt to connect. Failures are logged and retried. */
   async start(inbox: PlatformInbox, ledger: CatchUpLedger): Promise<void> {
+    this.#inbox = inbox;
     const { config, log, now = () => new Date() } = this.#options;
+    this.#renames.use(ledger);
     const { backOff, holdMs } = this.#timing;
     const waits = backOff === undefined ? {} : { backOff };
     const intake = new Intake({
@@ -182,11 +232,11 @@ class SlackPlatform implements Platform {
 
   async linkTo({ address }: LinkedChannel, messageId: string): Promise<string | null> {
     const bot = await this.#names.bot().catch(() => null);
-    return bot === null ? null : linkTo(bot.teamUrl, address, messageId);
+    return bot === null ? null : linkTo(bot.teamUrl, address, messageId, (id) => this.#renames.newestId(id));
   }
 
   showTyping(channel: ChannelAddress, _inReplyTo: readonly string[], isWorking: boolean): void {
-    this.#poster.showTyping(channel, isWorking);
+    this.#status.show(channel, isWorking);
   }
 
   connection(): ConnectionState {
@@ -201,22 +251,69 @@ class SlackPlatform implements Platform {
     await this.stopIntake(AbortSignal.abort());
   }
 
+  /** A reader has stopped an answer, as if by the command. Must not throw. */
+  async #stopped(address: ChannelAddress, user: string | null): Promise<void> {
+    const { log } = this.#options;
+    this.#status.stopped(address);
+    try {
+      const id = user ?? (await this.#names.channel(placeOf(address).channel)).user;
+      if (id === null || this.#inbox === null) return;
+      const asker = { ...(await this.#reader.person(id)), roles: [] };
+      await this.#inbox.command({ channel: address, name: "stop", argument: "", asker });
+    } catch (error) {
+      log.warn({ platform: PLATFORM_NAME, command: "stop", why: errorMessage(error) }, "command_failed");
+    }
+  }
+
   #handlers(inbox: PlatformInbox, ledger: CatchUpLedger, intake: Intake): Handlers {
     const { config, log, commands } = this.#options;
     const reader = this.#reader;
+    const renames = this.#renames;
     const api = new SlackApi(this.#apiOptions);
-    const events = new SlackEvents({ api, names: this.#names, reader, intake, inbox, ledger, log });
+    const onStopped = async (channel: ChannelAddress, user: string): Promise<void> =>
+      this.#stopped(channel, user);
+    const events = new SlackEvents({
+      api,
+      names: this.#names,
+      reader,
+      intake,
+      inbox,
+      ledger,
+      renames,
+      log,
+      onStopped,
+      agentView: this.#agentView,
+      agentThreads: new AgentThreads({ api, reader, inbox, log }),
+    });
     const { commandMs: ackMs, callMs } = this.#timing;
-    const slash = new SlashCommands({ inbox, commands, reader, apiUrl: config.apiUrl, log, ackMs, callMs });
+    const slash = new SlashCommands({
+      inbox,
+      commands,
+      reader,
+      renames,
+      api,
+      apiUrl: config.apiUrl,
+      log,
+      ackMs,
+      callMs,
+    });
     this.#commands = slash;
     return {
       event: async (body) => events.take(body),
       command: async (command, acknowledge) => slash.run(command, acknowledge),
-      press: async (press, acknowledge) => slash.press(press, acknowledge),
+      press: async (press, acknowledge) => {
+        const feedback = feedbackOf(press.actions[0]?.value ?? "");
+        if (feedback === null) return slash.press(press, acknowledge);
+        const stored = await withDeadline(events.rated(feedback, press), ackMs);
+        // Not stored: Slack tells the person, who may press again.
+        if (stored !== false) await acknowledge();
+      },
+      submit: async (submission, acknowledge) => slash.submit(submission, acknowledge),
       connected: () => {
         this.#connection?.resumed();
         intake.resume();
         intake.search(async () => {
+          await renames.read();
           const joined = await findJoinedChannels(api, this.#names);
           void inbox.meetChannels(
             PLATFORM_NAME,
@@ -286,12 +383,22 @@ async function findJoinedChannels(api: SlackApi, names: Names): Promise<readonly
     if (cursor === "") break;
   }
   for (const { id, name, user, ...rest } of channels)
-    names.learnChannel(id, { name: name ?? "", user: user ?? null, isPrivate: privacyOf(rest) });
+    names.learnChannel(id, {
+      name: name ?? "",
+      user: user ?? null,
+      isPrivate: privacyOf(rest),
+      isExternal: isSharedOutside(rest),
+    });
   return channels.toSorted(byAge).map(({ id, name, ...rest }) => ({
     channel: addressOf({ channel: id, threadTs: null }),
     kind: isDm(id) ? "dm" : "channel",
     workspace: teamId,
-    place: { workspace: isDm(id) ? "" : teamName, channel: name ?? "", parent: null },
+    place: {
+      workspace: isDm(id) ? "" : teamName,
+      channel: name ?? "",
+      parent: null,
+      ...(isSharedOutside(rest) && { isExternal: true as const }),
+    },
     ...(!isDm(id) && privacyOf(rest) !== undefined && { isPrivate: privacyOf(rest) === true }),
   }));
 }

@@ -35,13 +35,21 @@ export function parseMessageId(id: string): { readonly channel: string; readonly
 /**
  * A message's address in Slack; null: the id is not a message's, or the team's address is unknown. Pure.
  * @param teamUrl `https://acme.slack.com/`
+ * @param newestId Slack's id of a channel by Weir's
  */
-export function linkTo(teamUrl: string, address: ChannelAddress, id: string): string | null {
+export function linkTo(
+  teamUrl: string,
+  address: ChannelAddress,
+  id: string,
+  newestId: (channel: string) => string = (channel) => channel,
+): string | null {
   const message = parseMessageId(id);
   if (message === null || teamUrl === "") return null;
   const { channel, threadTs } = placeOf(address);
-  const link = `${teamUrl.replace(/(?<!\/)\/+$/, "")}/archives/${message.channel}/p${message.ts.replace(".", "")}`;
-  return threadTs === null || threadTs === message.ts ? link : `${link}?thread_ts=${threadTs}&cid=${channel}`;
+  const link = `${teamUrl.replace(/(?<!\/)\/+$/, "")}/archives/${newestId(message.channel)}/p${message.ts.replace(".", "")}`;
+  return threadTs === null || threadTs === message.ts
+    ? link
+    : `${link}?thread_ts=${threadTs}&cid=${newestId(channel)}`;
 }
 
 /** Compares two ts; below 0: `a` is earlier. Pure. */

@@ -1,12 +1,14 @@
 /** Scopes that the bot's token needs, and why. */
 const SCOPES = {
   "app_mentions:read": "mentions",
-  "assistant:write": "the line that says that an answer is being made",
+  "assistant:write":
+    "agents: streamed answers, prompts, titles, and the line that says that an answer is being made",
   "channels:history": "messages in public channels",
   "channels:read": "names of public channels",
   "chat:write": "answers",
   commands: "/weir",
   "files:read": "attached files",
+  "files:write": "files that the agent attaches",
   "groups:history": "messages in private channels",
   "groups:read": "names of private channels",
   "im:history": "direct messages",
@@ -20,11 +22,15 @@ const SCOPES = {
 } as const;
 
 /** Weir works without these, with less. */
-const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "usergroups:read"]);
+const OPTIONAL: ReadonlySet<string> = new Set(["assistant:write", "files:write", "usergroups:read"]);
 
 const EVENTS = [
+  "agent_session_stopped",
+  "app_context_changed",
+  "app_home_opened",
   "app_mention",
   "channel_deleted",
+  "channel_id_changed",
   "channel_rename",
   "group_deleted",
   "group_rename",
@@ -35,6 +41,11 @@ const EVENTS = [
   "reaction_added",
   "reaction_removed",
 ];
+
+/** At most 300 characters. */
+const AGENT_DESCRIPTION =
+  "Weir remembers the whole conversation, however long it gets. Ask in a message here, or mention it in a channel. " +
+  "Each message that you begin here is a conversation of its own.";
 
 /** Required scopes that a token lacks; none if Slack does not report the token's scopes. */
 export function missingScopes(granted: readonly string[]): string[] {
@@ -49,6 +60,7 @@ export function slackManifest(mode: "socket" | "http"): object {
   return {
     display_information: { name: "Weir", description: "A chat bot that remembers the conversation" },
     features: {
+      agent_view: { agent_description: AGENT_DESCRIPTION },
       app_home: {
         home_tab_enabled: false,
         messages_tab_enabled: true,

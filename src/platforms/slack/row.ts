@@ -6,6 +6,8 @@ import { weirCommand } from "../../files/installation.ts";
 export interface SlackConfig extends ChatPlatformConfig {
   /** Never print it. */
   readonly botToken: string;
+  readonly agentView: "auto" | "on" | "off";
+  readonly feedbackButtons: boolean;
   readonly intake:
     | { readonly mode: "socket"; readonly appToken: string }
     | { readonly mode: "http"; readonly signingSecret: string; readonly host: string; readonly port: number };
@@ -13,7 +15,7 @@ export interface SlackConfig extends ChatPlatformConfig {
 
 const GUIDE = "docs/slack.md";
 
-const options = ({ listenAddress, oneOf, secret, startOption }: OptionKit) => ({
+const options = ({ flag, listenAddress, oneOf, secret, startOption }: OptionKit) => ({
   bot_token: startOption(
     secret,
     "env:SLACK_BOT_TOKEN",
@@ -24,11 +26,22 @@ const options = ({ listenAddress, oneOf, secret, startOption }: OptionKit) => ({
   mode: startOption(
     oneOf(["socket", "http"]),
     "socket",
-    '"socket": Weir connects to Slack. "http": Slack calls Weir, at the address where it listens, which Slack must be able ' +
-      "to reach.",
+    '"socket": Weir connects to Slack. "http": Slack calls Weir at the address where it listens, which Slack ' +
+      "must reach.",
   ),
   signing_secret: startOption(secret, "env:SLACK_SIGNING_SECRET"),
   listen: startOption(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
+  agent_view: startOption(
+    oneOf(["auto", "on", "off"]),
+    "auto",
+    '"on": each message that begins a thread in direct messages is a conversation of its own, as Slack wants ' +
+      'it of agents. "off": direct messages are one conversation. "auto": as Slack\'s messages show it.',
+  ),
+  feedback_buttons: startOption(
+    flag,
+    true,
+    "Buttons 👍 and 👎 below each answer; a press counts as a reaction.",
+  ),
 });
 
 export const slack = {
@@ -38,12 +51,16 @@ export const slack = {
   token: "bot_token",
   ids: /^[CDEGTUW](?=[A-Z]*\d)[A-Z0-9]{8,}$/,
   options,
-  resolve({ mode, listen }, { botToken = null, appToken = null, signingSecret = null }) {
+  resolve(
+    { mode, listen, agentView, feedbackButtons },
+    { botToken = null, appToken = null, signingSecret = null },
+  ) {
     if (botToken === null) return null;
-    if (mode === "socket") return appToken === null ? null : { botToken, intake: { mode, appToken } };
+    const own = { botToken, agentView, feedbackButtons };
+    if (mode === "socket") return appToken === null ? null : { ...own, intake: { mode, appToken } };
     return signingSecret === null
       ? null
-      : { botToken, intake: { mode, signingSecret, ...hostAndPort(listen) } };
+      : { ...own, intake: { mode, signingSecret, ...hostAndPort(listen) } };
   },
   lacks({ mode }, { appToken = null, signingSecret = null }) {
     if (mode === "http") return signingSecret === null ? { option: "signing_secret" } : null;

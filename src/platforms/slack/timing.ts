@@ -11,7 +11,7 @@ export interface SlackTiming {
   readonly pingMs: number;
   /** Timeout of a post. Slack may still make a post after its timeout, and it would appear twice. */
   readonly postMs: number;
-  /** Between two edits of an unfinished answer if it is the only one. */
+  /** Between two pieces of an unfinished answer if it is the only one and a stream. */
   readonly streamMs: number;
   /** An answer finished within this time is posted once and not marked as edited. */
   readonly firstPieceMs: number;
@@ -34,7 +34,7 @@ export const SLACK_TIMING: SlackTiming = {
   fullMs: 30_000,
   pingMs: 5000,
   postMs: 45_000,
-  streamMs: 1500,
+  streamMs: 750,
   firstPieceMs: 700,
   lookAgainMs: [60_000, 300_000],
   readEveryMs: 1500,

@@ -257,14 +257,18 @@ export class ChannelStore extends Rows {
     return rows.length > 0;
   }
 
-  /** The platform's ids of the newest messages of people that are not deleted, and that it knows; the newest first. */
+  /** The platform's ids of the newest messages of people that are not deleted, and that it knows, or that are quoted; the newest first. */
   async held(address: ChannelAddress, limit: number): Promise<string[]> {
     const rows = await this.db.query<{ messageId: string }>(
       "channel_held",
-      `select e.message_id from channels c join entries e on e.channel_id = c.id
-        where c.platform = $1 and c.name = $2 and e.kind = 'user' and e.deleted_at is null
-          and not (e.message_id like any ($4))
-        order by e.seq desc limit $3`,
+      `select held.message_id from channels c cross join lateral (
+         (select e.message_id, e.seq from entries e
+           where e.channel_id = c.id and e.kind = 'user' and e.deleted_at is null and not (e.message_id like any ($4))
+           order by e.seq desc limit $3)
+         union all
+         (select q.message_id, q.seq from quotes q where q.channel_id = c.id order by q.seq desc limit $3)) held
+        where c.platform = $1 and c.name = $2
+        order by held.seq desc limit $3`,
       [address.platform, address.name, limit, OWN_IDS],
     );
     return rows.map((row) => row.messageId);

@@ -42,6 +42,8 @@ export interface UndeliveredParts {
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
   readonly deliveries: number;
+  /** Parts of answers that their platforms have refused in a day. */
+  readonly refused: number;
   readonly compactions: {
     readonly running: number;
     /** Their summaries are written, and wait. */
@@ -156,10 +158,18 @@ export class OverviewStore extends Rows {
   }
 
   async waiting(): Promise<Waiting> {
-    const [row] = await this.db.query<{ deliveries: number; running: number; ahead: number; redo: number }>(
+    const [row] = await this.db.query<{
+      deliveries: number;
+      refused: number;
+      running: number;
+      ahead: number;
+      redo: number;
+    }>(
       "overview_waiting",
       `select
   (select count(*) from deliveries where state = 'pending') as deliveries,
+  (select count(*) from deliveries
+    where state = 'failed' and reason in ('refused', 'unreachable') and ended_at > clock_timestamp() - interval '1 day') as refused,
   (select count(*) from jobs where state in ('running', 'staged')) as running,
   (select count(*) from jobs where state = 'ahead') as ahead,
   (select count(*) from summaries where live and needs_redo) as redo`,
@@ -167,6 +177,7 @@ export class OverviewStore extends Rows {
     if (row === undefined) throw new Error("overview_waiting returned no row");
     return {
       deliveries: row.deliveries,
+      refused: row.refused,
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
     };
   }

@@ -1,4 +1,5 @@
 import type { ChannelAddress, ChannelId, JobId } from "../../core/ids.ts";
+import { DAEMON_SESSIONS } from "../database/database.ts";
 import { Rows } from "../database/rows.ts";
 import { randomUUID } from "node:crypto";
 import { storableText } from "../../text/text.ts";
@@ -155,6 +156,15 @@ export class RequestStore extends Rows {
     );
     if (row === undefined) throw new Error(`request ${id} does not exist`);
     return { isTaken: row.taken, answer: row.ended ? row.answer : undefined };
+  }
+
+  /** Whether a daemon is connected that could answer. */
+  async hasDaemon(): Promise<boolean> {
+    const [row] = await this.db.query<{ there: boolean }>(
+      "request_daemon",
+      `select exists (select from ${DAEMON_SESSIONS} daemon) as there`,
+    );
+    return row?.there === true;
   }
 
   /** Requests that no daemon has taken, oldest first. */

@@ -21,6 +21,9 @@ const ADVISORY_LOCK = 7_305_814_001;
 /** The database is not at this version's schema; what makes it so is a start, or `weir migrate`. */
 export class NotMigratedError extends OperatorError {}
 
+/** The database is at the schema of a later version; only that one can use it. */
+export class NewerSchemaError extends OperatorError {}
+
 /** Versions of the schema: of the database, and of this code. */
 export interface SchemaState {
   /** 0: there is nothing of Weir's. */
@@ -40,7 +43,7 @@ interface Migration {
  * Brings the schema up to the code, forward only, one transaction a migration. Daemons that start together wait for
  * one another.
  * @returns the names of what was applied now
- * @throws OperatorError if the database is newer than the code, or older than the baseline
+ * @throws NewerSchemaError if the database is newer than the code; OperatorError if it is older than the baseline
  */
 export async function migrate(database: Database, log: Logger): Promise<string[]> {
   return database.session(async (session) => {
@@ -98,7 +101,7 @@ export async function readKnownVersion(): Promise<number> {
 
 /**
  * For whoever only reads: this code's statements are for this code's schema.
- * @throws NotMigratedError if the database is behind the code; OperatorError if it is newer
+ * @throws NotMigratedError if the database is behind the code; NewerSchemaError if it is newer
  */
 export function assertMigrated({ current, known }: SchemaState): void {
   assertNotNewer(current, known);
@@ -109,7 +112,7 @@ export function assertMigrated({ current, known }: SchemaState): void {
 
 function assertNotNewer(current: number, known: number): void {
   if (current <= known) return;
-  throw new OperatorError(
+  throw new NewerSchemaError(
     `The database is at schema version ${current}, this Weir knows ${known}: it was used by a newer ` +
       "Weir. Start that version, or point database.url at another database.",
   );

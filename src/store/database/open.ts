@@ -97,9 +97,13 @@ async function assertUsable(config: DatabaseConfig, database: Database, isWriter
  * @throws OperatorError if not, with what to do
  */
 export async function assertUsableByDaemon(config: DatabaseConfig, log: Logger): Promise<void> {
-  if (config.url === null) return;
-  await using database = new Database({ url: config.url }, log, SESSIONS.reader);
-  await assertFit(database, true);
+  await using database = openUnchecked(config, log);
+  if (database !== null) await assertFit(database, true);
+}
+
+/** The operator's own server, whatever its schema: to read, and nothing of Weir's. Null: there is none. */
+export function openUnchecked(config: DatabaseConfig, log: Logger): Database | null {
+  return config.url === null ? null : new Database({ url: config.url }, log, SESSIONS.reader);
 }
 
 function describe({ url, dataDir }: DatabaseConfig): string {

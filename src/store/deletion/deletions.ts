@@ -1,4 +1,5 @@
 import type { ChannelId, Seq } from "../../core/ids.ts";
+import { mentionId } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Queryable } from "../database/queryable.ts";
@@ -40,7 +41,12 @@ export async function prepareDeletion(
     const proved = await readProved(tx, channel, seqs);
     const { memories } = await engine.remove(tx, {
       channel,
-      cause: { kind: "deleted", messageIds: ids, found, ready },
+      cause: {
+        kind: "deleted",
+        messageIds: [...ids, ...(await readMentions(tx, channel, ids))],
+        found,
+        ready,
+      },
       seqs,
       terms: termsRemoved(texts.map(({ text }) => text)).union(recovered),
       digester,
@@ -72,6 +78,16 @@ async function findWhatRepeats(
   const to = Math.max(0, ...rows.map(({ last }) => last));
   const calls = terms.size === 0 ? [] : await findCalls(db, channel, terms, { after: Math.min(...seqs), to });
   return { terms, seqs: calls, to, since: rows[0]?.since ?? null };
+}
+
+/** The entries that ask for an answer to these messages because of an edit: they have none of their words. */
+async function readMentions(tx: Queryable, channel: ChannelId, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ messageId: string }>(
+    "mentions_to_go",
+    "select message_id from entries where message_id = any($2) and channel_id = $1 and deleted_at is null",
+    [channel, ids.map(mentionId)],
+  );
+  return rows.map(({ messageId }) => messageId);
 }
 
 async function readProved(

@@ -193,13 +193,17 @@ export class PersonalDataStore {
     });
   }
 
-  /** The channels of a platform in which a person has said something that is there, of every agent. */
+  /** The channels of a platform in which a person has said something that is there, or is quoted, of every agent. */
   async places(platform: string, person: string): Promise<SpokenPlace[]> {
     const rows = await this.#db.query<RawChannel & { messages: number }>(
       "person_places",
       `select ${COLUMNS_OF_C}, said.messages
-         from (select e.channel_id, count(*) as messages from entries e
-                where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id) said
+         from (select channel_id, sum(messages)::bigint as messages from (
+                 select e.channel_id, count(*) as messages from entries e
+                  where e.author_id = $2 and e.kind = 'user' and e.deleted_at is null group by e.channel_id
+                 union all
+                 select distinct q.channel_id, 0 from quotes q where q.author_id = $2) every
+                group by channel_id) said
          join channels c on c.id = said.channel_id and c.platform = $1
         order by c.id`,
       [platform, storableText(person)],

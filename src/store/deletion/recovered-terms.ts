@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { argumentValues, type ToolCall } from "../../core/entry.ts";
+import { callTexts, type ToolCall } from "../../core/entry.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import type { Queryable } from "../database/queryable.ts";
@@ -82,7 +82,7 @@ async function readTerms(
   const terms = new Set<string>();
   const texts = await readCompared(client, carriers, channel, from, ahead);
   for (const [index, { text, calls, terms: kept }] of texts.entries()) {
-    const all = [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))];
+    const all = callTexts(text, calls);
     for (const term of all.flatMap((one) => [...tellingTerms(one)]).concat(kept ?? [])) terms.add(term);
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
   }

@@ -1,3 +1,4 @@
+import type { ResultPicture } from "../../core/attached-file.ts";
 import type { EntryReference } from "../../core/entry.ts";
 import type { ChannelId, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundImage } from "../../core/message.ts";
@@ -105,6 +106,17 @@ export class AttachmentStore extends Rows {
       `select i.name::bigint as seq, i.number, i.type, case when i.number <> all ($2::integer[]) then i.bytes end as bytes
          from images i where i.platform = 'weir' and i.message_id = $1::bigint::text order by i.number`,
       [turn, known],
+    );
+  }
+
+  /** The kept pictures of a channel's results, those of a result in its order. */
+  async picturesOf(channel: ChannelId, seqs: readonly Seq[]): Promise<ResultPicture[]> {
+    return this.db.query<ResultPicture>(
+      "images_of_entries",
+      `select e.seq, i.type, i.bytes
+         from entries e join images i on i.platform = 'weir' and i.message_id = e.turn_id::text and i.name = e.seq::text
+        where e.channel_id = $1 and e.seq = any($2) and e.deleted_at is null order by e.seq, i.number`,
+      [channel, seqs],
     );
   }
 

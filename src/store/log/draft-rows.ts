@@ -1,18 +1,41 @@
 import { type Meant, objectJson, type TurnEntryDraft } from "../../core/entry.ts";
 import type { AgentId, MemoryId } from "../../core/ids.ts";
+import type { InboundMessage, QuotedMessage } from "../../core/message.ts";
+import { displayName, sliceWhole, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 
 /** What is appended, as the rows of `entries` take it. */
 
-/** Whom a message is meant for, and how it was read; null: the channel's own agent, which heeds its author, and in time. */
-export function messageData(meant: Meant & { readonly isLate?: boolean }): Record<string, unknown> | null {
-  const { agent, chain, unheard, isLate = false } = meant;
-  if (agent === undefined && chain === undefined && unheard === undefined && !isLate) return null;
+/**
+ * Whom a message is meant for, how it was read, and what it quotes; null: the channel's own agent, which heeds its author, and in time,
+ * without a quote.
+ */
+export function messageData(
+  meant: Meant & Pick<InboundMessage, "isLate" | "quote">,
+): Record<string, unknown> | null {
+  const { agent, chain, unheard, isLate = false, quote } = meant;
+  if ([agent, chain, unheard, quote].every((one) => one === undefined) && !isLate) return null;
   return {
     ...(agent !== undefined && { agent }),
     ...(chain !== undefined && { chain }),
     ...(unheard !== undefined && { unheard }),
     ...(isLate && { late: true }),
+    ...(quote !== undefined && { quote: quoteData(quote) }),
+  };
+}
+
+/** Longest quote that is kept, in UTF-16 units: a message of most platforms. */
+const MAX_QUOTE = 4000;
+
+function quoteData({ id, author, text, at, asOf }: QuotedMessage): Record<string, unknown> {
+  const cut = text.length > MAX_QUOTE ? `${sliceWhole(text, 0, MAX_QUOTE)} […]` : text;
+  return {
+    id: storableText(id),
+    author_id: storableText(author.id),
+    author_name: displayName(author.name),
+    text: storableText(cut),
+    at,
+    as_of: asOf,
   };
 }
 
@@ -23,7 +46,11 @@ export function toDraftRow(
   shown: readonly MemoryId[] = [],
 ): Record<string, unknown> {
   const isOfShown = draft.kind === "tool_call" && shown.length > 0;
-  const made = draft.standIn === true ? { ...draftData(draft), standIn: true } : draftData(draft);
+  const marks = {
+    ...(draft.standIn === true && { standIn: true }),
+    ...(draft.asFile === true && { asFile: true }),
+  };
+  const made = Object.keys(marks).length > 0 ? { ...draftData(draft), ...marks } : draftData(draft);
   const data = isOfShown ? { ...made, recalled: { memories: shown } } : made;
   const signed = agent === undefined || draft.kind === "notice" ? data : { ...data, agent };
   return { kind: draft.kind, text: draft.text, tokens: estimateDraft(draft), data: signed };

@@ -7,8 +7,9 @@ import {
   NOT_KEPT,
   type RememberedStatement,
   type ToolCall,
+  type UnseenAnswer,
 } from "../../core/entry.ts";
-import { agentId, type ChannelId, memoryId, type Seq, turnId } from "../../core/ids.ts";
+import { agentId, type ChannelId, memoryId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
 import { namingOnly } from "../../core/memory.ts";
 import type { Author } from "../../core/message.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -44,6 +45,7 @@ interface RawEntry {
     stopped?: boolean;
     standIn?: true;
     absence?: { kind: Absence["kind"]; from: string; to: string };
+    undelivered?: Omit<UnseenAnswer, "askedAt"> & { askedAt: string };
     agent?: string;
     chain?: { id: number; hop: number };
     unheard?: true;
@@ -115,6 +117,15 @@ export async function readCurrentEntries(
 ): Promise<Entry[]> {
   const text = `${READ_WITHOUT_OUTDATED} where ${IN_RANGE}`;
   return readResolved(client, "entries_read_current", text, [channel, from, to]);
+}
+
+/** Calls and results of a turn, by seq, with the texts that they have now. */
+export async function readCallEntries(client: Queryable, channel: ChannelId, turn: TurnId): Promise<Entry[]> {
+  // Behind the first message that it answers, up to its answer, if it has one: no index leads from a turn to its entries.
+  const text = `${READ_CURRENT} where e.channel_id = $1 and e.turn_id = $2 and e.kind in ('tool_call', 'tool_result')
+    and e.seq > (select t.from_seq from turns t where t.id = $2)
+    and e.seq < coalesce((select max(d.entry_seq) from deliveries d where d.turn_id = $2), 9223372036854775807) order by e.seq`;
+  return readResolved(client, "entries_read_calls", text, [channel, turn]);
 }
 
 /** Entries at some seqs, by seq, with the texts that they have now; calls as the view shows them. */
@@ -288,6 +299,9 @@ function toEntry(
       text: row.expired && !row.deleted ? NOT_KEPT : (row.noteText ?? row.text),
       after: row.afterSeq,
     } as const;
+    const unseen = row.data?.undelivered;
+    if (unseen !== undefined)
+      return { ...notice, edits, undelivered: { ...unseen, askedAt: new Date(unseen.askedAt) } };
     const away = row.data?.absence;
     if (away === undefined) return { ...notice, edits };
     const absence = { kind: away.kind, from: new Date(away.from), to: new Date(away.to) };

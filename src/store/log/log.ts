@@ -1,14 +1,17 @@
 import type { CurrentText, Entry, TurnEntryDraft } from "../../core/entry.ts";
-import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import { mentionId } from "../../core/message.ts";
+import { storableText } from "../../text/text.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import type { DeletionEngine } from "../deletion/deletion-engine.ts";
+import { noteTelling } from "../deletion/carriers/calls.ts";
 import { prepareDeletion } from "../deletion/deletions.ts";
 import { type EditOutcome, editMessage, prepareEdit } from "../deletion/edits.ts";
 import { AppendQueue } from "./append-queue.ts";
 import { estimateDraft, toDraftRow } from "./draft-rows.ts";
-import { readCurrentEntries, readEntries, readEntriesAt } from "./entry-rows.ts";
+import { readCurrentEntries, readEntries, readCallEntries, readEntriesAt } from "./entry-rows.ts";
 import { type Appended, draftMessage, type LoggedMessage } from "./message-rows.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
@@ -48,16 +51,24 @@ export class LogStore {
 
   /**
    * Appends what a running turn wrote. `after`: the last message that the turn answers. `shown`: memories that its model was shown; a
-   * call that is appended after one of them is removed has no arguments.
+   * call that is appended after one of them is removed has no arguments. `outdated`: drafts that repeat what a message said before an
+   * edit; they lose that when they leave the view, or with the message.
    * @param beside what is written in the same transaction; default: nothing
    */
   async appendTurnEntries(
     owner: { channel: ChannelId; epoch: number },
-    turn: { id: TurnId; after: Seq; agent?: AgentId | undefined; shown?: readonly MemoryId[] },
+    turn: {
+      id: TurnId;
+      after: Seq;
+      agent?: AgentId | undefined;
+      shown?: readonly MemoryId[];
+      outdated?: readonly { readonly draft: number; readonly seq: Seq }[];
+    },
     drafts: readonly TurnEntryDraft[],
     at: Date,
     beside?: WrittenBeside,
   ): Promise<Entry[]> {
+    const { outdated = [] } = turn;
     const rows = JSON.stringify(drafts.map((draft) => toDraftRow(draft, turn.agent, turn.shown)));
     const values = [owner.channel, owner.epoch, turn.id, turn.after, at, rows];
     const images = drafts.flatMap((draft, entry) =>
@@ -83,11 +94,13 @@ export class LogStore {
       return row?.firstSeq ?? 0;
     };
     const first =
-      beside === undefined
+      beside === undefined && outdated.length === 0
         ? await write(this.#db)
         : await this.#db.transaction(async (client) => {
             const seq = await write(client);
-            await beside.write(client, turn.id);
+            for (const { draft, seq: message } of outdated)
+              await noteTelling(client, owner.channel, message, [seq + draft]);
+            await beside?.write(client, turn.id);
             return seq;
           });
     return drafts.map((draft, index) => entryOfDraft(draft, first + index, turn, at));
@@ -181,6 +194,38 @@ export class LogStore {
     return rows.length > 0;
   }
 
+  /**
+   * Whether an edit of a message asks for no answer: the message or an earlier edit has asked, it is deleted, or its text was fetched
+   * after the edit. Undefined: the log does not have the message.
+   */
+  async isAskedBefore(
+    { platform, name }: ChannelAddress,
+    messageId: string,
+    editedAt: Date,
+  ): Promise<boolean | undefined> {
+    const [row] = await this.#db.query<{ isAsked: boolean }>(
+      "message_asked",
+      `select e.addressed or e.deleted_at is not null or coalesce(e.data ? 'late' and e.appended_at >= $5, false)
+              or exists (select from entries a where a.message_id = $4 and a.channel_id = e.channel_id) as is_asked
+         from channels c join entries e on e.channel_id = c.id and e.message_id = $3
+        where c.platform = $1 and c.name = $2`,
+      [platform, name, storableText(messageId), storableText(mentionId(messageId)), editedAt],
+    );
+    return row?.isAsked;
+  }
+
+  /** Whether an answer to a message was given, which may have been deleted since. */
+  async wasAnswered({ platform, name }: ChannelAddress, messageId: string): Promise<boolean> {
+    const rows = await this.#db.query(
+      "message_answered",
+      `select from channels c join entries e on e.channel_id = c.id and e.message_id = $3 and e.addressed
+          join turns t on t.channel_id = c.id and e.seq between t.from_seq and t.to_seq and t.state = 'answered'
+        where c.platform = $1 and c.name = $2 limit 1`,
+      [platform, name, storableText(messageId)],
+    );
+    return rows.length > 0;
+  }
+
   /** Is there anything left among the entries from..to that somebody said or did? */
   async hasText(channel: ChannelId, from: Seq, to: Seq): Promise<boolean> {
     const rows = await this.#db.query("entries_have_text", `select from entries where ${LEFT} limit 1`, [
@@ -194,6 +239,11 @@ export class LogStore {
   /** Entries from..to, by seq. */
   async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
     return readEntries(this.#db, channel, from, to);
+  }
+
+  /** A turn's calls and results, by seq, with the texts that they have now. */
+  async readCalls(channel: ChannelId, turn: TurnId): Promise<Entry[]> {
+    return readCallEntries(this.#db, channel, turn);
   }
 
   /** Entries from..to, by seq, with the texts that they have now: also where an edit is told by a later notice. */
@@ -226,11 +276,12 @@ export class LogStore {
 }
 
 export function entryOfDraft(
-  draft: TurnEntryDraft,
+  made: TurnEntryDraft,
   seq: Seq,
   turn: { id: TurnId; after: Seq; agent?: AgentId | undefined },
   at: Date,
 ): Entry {
+  const { asFile: _, ...draft } = made;
   const base = { seq, at, deleted: false, tokens: estimateDraft(draft), after: turn.after };
   if (draft.kind === "notice") return { ...base, ...draft, edits: null };
   const ofTurn = { turnId: turn.id, ...(turn.agent !== undefined && { agent: turn.agent }) };

@@ -7,7 +7,7 @@ import { LINE_HEAD_TOKENS, messageData } from "./draft-rows.ts";
 import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
 
 /** A message on its way into the log: the entry that it becomes, but for its place. */
-export type MessageDraft = Omit<UserEntry, "seq"> & Pick<InboundMessage, "isLate">;
+export type MessageDraft = Omit<UserEntry, "seq"> & Pick<InboundMessage, "isLate" | "quote">;
 
 /** What became of an append: a redelivery finds the first, which may still be due. */
 export type Appended =
@@ -31,7 +31,7 @@ export interface AppendedRow {
 
 export type LoggedMessage = Pick<
   InboundMessage,
-  "id" | "author" | "text" | "at" | "addressed" | "replyTo" | "isBackground" | "isLate"
+  "id" | "author" | "text" | "at" | "addressed" | "replyTo" | "quote" | "isBackground" | "isLate"
 > &
   Meant;
 
@@ -52,6 +52,7 @@ export function draftMessage(message: LoggedMessage): MessageDraft {
     ...(message.agent !== undefined && { agent: message.agent }),
     ...(message.chain !== undefined && { chain: message.chain }),
     ...(message.unheard !== undefined && { unheard: message.unheard }),
+    ...(message.quote !== undefined && { quote: message.quote }),
     ...((message.isLate === true || message.isBackground === true) && { isLate: true }),
   };
 }
@@ -88,6 +89,6 @@ export function toAppended(draft: MessageDraft, row: AppendedRow): Appended {
 }
 
 export function loggedEntry(draft: MessageDraft, seq: Seq): UserEntry {
-  const { isLate: _, ...entry } = draft;
+  const { isLate: _, quote: _quote, ...entry } = draft;
   return { ...entry, seq };
 }

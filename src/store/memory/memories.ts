@@ -31,6 +31,17 @@ import {
   seenBy,
   visibleMemories,
 } from "./memory-scope.ts";
+import { endedBehind, type EndedMemories } from "./ended.ts";
+import {
+  type FoundPeople,
+  foundPeople,
+  NO_PEOPLE,
+  NOBODY,
+  type PeopleWords,
+  peopleValues,
+  type RawPeople,
+  readPeople,
+} from "./people.ts";
 
 export interface MemoryQuery {
   /** A tsquery of lexemes; "": no words. */
@@ -39,6 +50,8 @@ export interface MemoryQuery {
   readonly pieces: readonly string[];
   /** Days that are asked for: what tells of one of them or was said on it is found, whatever its words. */
   readonly times: readonly DayRange[];
+  /** People whose memories are looked for beside the search; default: nobody. */
+  readonly people?: PeopleWords;
   readonly limit: number;
 }
 
@@ -96,11 +109,13 @@ interface RawRecord extends RawMemory, ChannelAddress {
 }
 
 /** $5 words, $6 most of them. */
-export const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
+const MEMORIES_BY_WORDS = `select ${MEMORY_COLUMNS}, m.score from (
     select visible.*, ts_rank(tsv, $5::tsquery) as score from (
       ${visibleMemories("m.tsv @@ $5::tsquery")}
     ) visible order by score desc, id desc limit $6
   ) m`;
+/** The same as a column of JSON, for a statement that looks for something else, too. */
+export const REMEMBERED = `(select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered`;
 
 /** Rows of `memories`. They are written with what they come from: by `commit_job`, and by `remember_message`. */
 export class MemoryStore extends Rows {
@@ -109,22 +124,26 @@ export class MemoryStore extends Rows {
    * @param signal ends the look-up
    */
   async search(asker: AskingChannel, query: MemoryQuery, signal?: AbortSignal): Promise<MemoryHit[]> {
-    // One after the other: a search takes one connection at a time.
-    const db = this.db.lookUps(signal);
-    const byWords = query.words === "" ? [] : await byTheirWords(db, asker, query);
-    const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
-    const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
-    const hits = new Map<number, MemoryHit>();
-    for (const row of byWords) hits.set(row.id, toHit(row));
-    const add = (row: ScoredMemory, found: Partial<MemoryHit>): void => {
-      hits.set(row.id, { ...(hits.get(row.id) ?? { ...toHit(row), words: 0 }), ...found });
-    };
-    for (const row of byPieces) add(row, { pieces: row.score });
-    for (const row of byTimes) add(row, { time: row.score });
-    const fit = ({ words, pieces, time }: MemoryHit): number => words + pieces + time;
-    return [...hits.values()]
-      .toSorted((a, b) => fit(b) - fit(a) || b.memory.id - a.memory.id)
-      .slice(0, query.limit);
+    return (await searchBy(this.db.lookUps(signal), asker, { ...query, people: NO_PEOPLE })).hits;
+  }
+
+  /** The same, with the memories of the people whose names are looked for. */
+  async searchWithPeople(
+    asker: AskingChannel,
+    query: MemoryQuery,
+    signal?: AbortSignal,
+  ): Promise<{ hits: MemoryHit[]; about: FoundPeople }> {
+    return searchBy(this.db.lookUps(signal), asker, query);
+  }
+
+  /** As {@link endedBehind}. @param signal ends the look-up */
+  async ended(
+    asker: AskingChannel,
+    words: string,
+    replacing: readonly MemoryId[],
+    signal?: AbortSignal,
+  ): Promise<EndedMemories[]> {
+    return endedBehind(this.db.lookUps(signal), asker, words, replacing);
   }
 
   /** Memories that the asking channel may see, replaced ones included; the newest first, without repetitions. */
@@ -237,12 +256,54 @@ function messagesOf(memory: string): string {
             where s.memory_id = ${memory}.id and s.channel_id = ${memory}.channel_id)`;
 }
 
-async function byTheirWords(
+async function searchBy(
   db: Queryable,
   asker: AskingChannel,
   query: MemoryQuery,
-): Promise<ScoredMemory[]> {
-  return db.query("memories_by_words", MEMORIES_BY_WORDS, [...askedBy(asker), query.words, query.limit]);
+): Promise<{ hits: MemoryHit[]; about: FoundPeople }> {
+  // One after the other: a search takes one connection at a time.
+  const { remembered: byWords, about } = await byTheirWords(db, asker, query);
+  const byPieces = query.pieces.length === 0 ? [] : await byTheirPieces(db, asker, query);
+  const byTimes = query.times.length === 0 ? [] : await byTheirTimes(db, asker, query);
+  const hits = new Map<number, MemoryHit>();
+  for (const row of byWords) hits.set(row.id, toHit(row));
+  const add = (row: ScoredMemory, found: Partial<MemoryHit>): void => {
+    hits.set(row.id, { ...(hits.get(row.id) ?? { ...toHit(row), words: 0 }), ...found });
+  };
+  for (const row of byPieces) add(row, { pieces: row.score });
+  for (const row of byTimes) add(row, { time: row.score });
+  const fit = ({ words, pieces, time }: MemoryHit): number => words + pieces + time;
+  const best = [...hits.values()]
+    .toSorted((a, b) => fit(b) - fit(a) || b.memory.id - a.memory.id)
+    .slice(0, query.limit);
+  return { hits: best, about };
+}
+
+interface RawRemembered {
+  readonly remembered: readonly ScoredMemory[];
+  readonly about?: RawPeople;
+}
+
+async function byTheirWords(
+  db: Queryable,
+  asker: AskingChannel,
+  { words, limit, people = NO_PEOPLE }: MemoryQuery,
+): Promise<{ remembered: readonly ScoredMemory[]; about: FoundPeople }> {
+  if (people.words.length === 0) {
+    if (words === "") return { remembered: [], about: NOBODY };
+    const remembered = await db.query<ScoredMemory>("memories_by_words", MEMORIES_BY_WORDS, [
+      ...askedBy(asker),
+      words,
+      limit,
+    ]);
+    return { remembered, about: NOBODY };
+  }
+  const [row] = await db.query<RawRemembered>(
+    "memories_with_people",
+    `select ${REMEMBERED}, ${foundPeople(7)} as about`,
+    [...askedBy(asker), words, limit, ...peopleValues(people)],
+  );
+  return { remembered: row?.remembered ?? [], about: readPeople(row?.about) };
 }
 
 /** What is visible and has a score, the best first. @param score of a row of `visible`, and @param limit: SQL */

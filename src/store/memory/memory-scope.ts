@@ -19,7 +19,7 @@ export type SaidIn = "here" | "parent" | "workspace";
 /**
  * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
  * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace. All of it shows to the agent that remembers it, and to those to
+ * shared of a public channel in all channels of its workspace that nobody else reads. All of it shows to the agent that remembers it, and to those to
  * which the configuration opens it (`shared_memories`). The parameters are SQL: the agent, the channel, its workspace and its
  * kind.
  */
@@ -29,18 +29,23 @@ function scopesOf(agent: string, channel: string, workspace: string, kind: strin
   return {
     here: `${isTold} and m.channel_id = ${channel} and (m.scope <> 'dm' or ${kind} = 'dm')`,
     // A thread's people see its channel.
-    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = (
-      select parent.id from channels thread
-        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
-                            and parent.workspace = thread.workspace and parent.kind = 'channel'
-       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`,
-    // By what the platform says of its channel now, and not only when it was said.
+    parent: `${isTold} and m.scope <> 'dm' and m.channel_id = ${parentOf(channel, kind)}`,
+    // By what the platform says of both channels now, and not only when it was said.
     workspace: `${isTold} and m.scope = 'workspace' and m.workspace = ${workspace} and ${workspace} <> '' and ${kind} <> 'dm'
       and exists (
         select from channels source join channels asking on asking.id = ${channel} and asking.platform = source.platform
          where source.id = m.channel_id and source.kind = 'channel' and not source.is_private and source.shares_memory
-           and source.gone_at is null)`,
+           and source.gone_at is null and asking.place->'isExternal' is null)`,
   };
+}
+
+/** Id of a thread's channel; null: it is no thread. The parameters are SQL. */
+function parentOf(channel: string, kind: string): string {
+  return `(
+      select parent.id from channels thread
+        join channels parent on parent.platform = thread.platform and parent.name = thread.place->'parent'->>'id'
+                            and parent.workspace = thread.workspace and parent.kind = 'channel'
+       where ${kind} = 'thread' and thread.id = ${channel} and thread.kind = 'thread')`;
 }
 
 export function seenBy(...asker: Parameters<typeof scopesOf>): string {
@@ -49,6 +54,8 @@ export function seenBy(...asker: Parameters<typeof scopesOf>): string {
 
 /** $1 agent, $2 channel, $3 workspace, $4 kind of the channel that asks. */
 const SCOPES = scopesOf("$1", "$2", "$3", "$4");
+/** Id of the channel of the thread that asks. */
+export const ASKING_PARENT = parentOf("$2", "$4");
 export const IN_SCOPE = seenBy("$1", "$2", "$3", "$4");
 export const SAID_IN = `case when ${SCOPES.here} then 'here' when ${SCOPES.parent} then 'parent' else 'workspace' end`;
 /** Is shown in its place: by an older memory that says the same in other words, and holds. Of `memories m`. */
@@ -60,14 +67,15 @@ export const VISIBLE = `${IN_SCOPE} and ${HOLDS}`;
 /**
  * What is visible and fulfils a condition. The parts each have an index of their own; one condition with an OR would use none.
  * Together they have each memory once.
+ * @param state default: memories that hold
  */
-export function visibleMemories(condition: string): string {
+export function visibleMemories(condition: string, state = HOLDS): string {
   return [
     SCOPES.here,
     SCOPES.parent,
     `${SCOPES.workspace} and m.channel_id <> $2 and (${SCOPES.parent}) is not true`,
   ]
-    .map((part) => `select * from memories m where ${part} and ${HOLDS} and ${condition}`)
+    .map((part) => `select * from memories m where ${part} and ${state} and ${condition}`)
     .join("\n      union all\n      ");
 }
 

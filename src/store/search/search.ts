@@ -1,9 +1,17 @@
 import type { EntryReference } from "../../core/entry.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import { firstSaid, readSaid } from "../log/entry-rows.ts";
-import { MEMORIES_BY_WORDS, type MemoryHit, type MemoryQuery, toHit } from "../memory/memories.ts";
+import { type MemoryHit, type MemoryQuery, REMEMBERED, toHit } from "../memory/memories.ts";
 import { askedBy, type AskingChannel } from "../memory/memory-scope.ts";
 import { type ScoredMemory } from "../memory/memory-rows.ts";
+import {
+  type FoundPeople,
+  foundPeople,
+  NO_PEOPLE,
+  peopleValues,
+  type RawPeople,
+  readPeople,
+} from "../memory/people.ts";
 import { type LineColumns, readLines } from "./found-lines.ts";
 import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
@@ -251,21 +259,28 @@ export class SearchStore {
     return toLines(row);
   }
 
-  /** The same, and memories by their words, in one round trip. */
+  /** The same, and memories by their words, in one round trip; with those of people, if names are looked for. */
   async findWithMemories(
     asker: AskingChannel,
     query: SearchQuery,
     memories: MemoryQuery,
     signal?: AbortSignal,
-  ): Promise<{ found: FoundLines; memories: MemoryHit[] }> {
-    const [row] = await this.#db.lookUps(signal).query<RawLines & { remembered: ScoredMemory[] }>(
-      "search_lines_both",
-      `select f.lines, f.literals,
-              (select coalesce(json_agg(w), '[]') from (${MEMORIES_BY_WORDS}) w) as remembered
-         from ${linesBy(2, 7)} f`,
-      [...askedBy(asker), memories.words, memories.limit, ...findValues(query)],
-    );
-    return { found: toLines(row), memories: (row?.remembered ?? []).map(toHit) };
+  ): Promise<{ found: FoundLines; memories: MemoryHit[]; about: FoundPeople }> {
+    const { words, limit, people = NO_PEOPLE } = memories;
+    const values = [...askedBy(asker), words, limit, ...findValues(query)];
+    const isNamed = people.words.length > 0;
+    const [row] = await this.#db
+      .lookUps(signal)
+      .query<RawLines & { remembered: ScoredMemory[]; about?: RawPeople }>(
+        isNamed ? "search_lines_all" : "search_lines_both",
+        isNamed ? LINES_WITH_PEOPLE : LINES_WITH_MEMORIES,
+        isNamed ? [...values, ...peopleValues(people)] : values,
+      );
+    return {
+      found: toLines(row),
+      memories: (row?.remembered ?? []).map(toHit),
+      about: readPeople(row?.about),
+    };
   }
 
   /**
@@ -298,6 +313,10 @@ function linesBy(channel: number, first: number): string {
   const values = Array.from({ length: 7 }, (_, index) => `$${first + index}`);
   return `find_lines($${channel}, ${values.join(", ")})`;
 }
+
+const LINES_AND_MEMORIES = `select f.lines, f.literals, ${REMEMBERED}`;
+const LINES_WITH_MEMORIES = `${LINES_AND_MEMORIES} from ${linesBy(2, 7)} f`;
+const LINES_WITH_PEOPLE = `${LINES_AND_MEMORIES}, ${foundPeople(14)} as about from ${linesBy(2, 7)} f`;
 
 /** Parameters of `find_lines` after the channel. */
 function findValues({ pick, terms, literals, from, to, limit }: SearchQuery): unknown[] {

@@ -1,27 +1,51 @@
-import type { AgentId, ChannelId, TurnId } from "../../core/ids.ts";
-import { isOwnId } from "../../core/message.ts";
+import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import type { UnseenAnswer } from "../../core/entry.ts";
+import { platformIdOf } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
 import { StaleEpochError } from "../database/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { WeirError } from "../../core/errors.ts";
+
+/** How a part is sent. `short`: a piece of a part that the platform refused as a whole; `plain`: the same without markup. */
+export type DeliveryForm = "whole" | "short" | "plain";
 
 /** One part of an answer on its way to a platform. */
 export interface Delivery {
   readonly id: number;
   readonly turnId: TurnId;
   readonly part: number;
+  readonly form: DeliveryForm;
+  /** Its place in the part that it is a piece of; 0: the first, or the whole. */
+  readonly piece: number;
   readonly idempotencyKey: string;
   /** A piece of it may have been shown under this key: a send alone does not bring the final text. */
   readonly drafted: boolean;
   /** The platform's id of our message, where a piece of it is already shown. */
   readonly messageId: string | null;
+  /** The platform's id of a message that shows a beginning of it and takes no edit: it is deleted once this is sent. */
+  readonly leftover: string | null;
+}
+
+/** Parts of an answer that a platform refuses. */
+export interface Loss {
+  /** Of the deliveries. */
+  readonly ids: readonly number[];
+  readonly turnId: TurnId;
+  /** The channel took a word about that. */
+  readonly isTold: boolean;
+  /** Null: no model has to know. */
+  readonly undelivered: UnseenAnswer | null;
 }
 
 /** A settled answer with the parts of it that the platform has not acknowledged yet. */
 export interface PendingAnswer {
   readonly turnId: TurnId;
+  /** Of its entry. */
+  readonly seq: Seq;
   readonly text: string;
   readonly kind: "answer" | "notice";
+  /** Only its beginning is a message, and the whole is its first file. */
+  readonly asFile?: true;
   /** Who answers; left out: the channel's own agent. */
   readonly agent?: AgentId;
   /** The platform's ids of the messages that it answers. */
@@ -49,6 +73,15 @@ export interface Undelivered {
   readonly orphanedDrafts: readonly OrphanedDraft[];
 }
 
+/** What a model reads of an answer that people have not seen whole: a sentence with numbers. */
+const UNDELIVERED_TOKENS = 64;
+
+const columns = (row: string): string =>
+  `${row}id, ${row}turn_id, coalesce(${row}of_part, ${row}part) as part, ${row}form, ${row}piece, ${row}idempotency_key, ${row}drafted,
+   ${row}message_id, ${row}leftover`;
+const COLUMNS = columns("");
+const COLUMNS_OF_D = columns("d.");
+
 /** The outbox: rows of `deliveries`. */
 export class DeliveryStore {
   readonly #db: Database;
@@ -70,7 +103,7 @@ export class DeliveryStore {
       `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
        values ($1, $2, 0, $3, $4, true)
        on conflict (turn_id, part) do update set epoch = excluded.epoch
-       returning id, turn_id, part, idempotency_key, drafted, message_id`,
+       returning ${COLUMNS}`,
       [owner.channel, turnId, owner.epoch, idempotencyKey],
     );
     if (row === undefined) throw new Error("delivery_open returned no row");
@@ -103,7 +136,7 @@ export class DeliveryStore {
     await this.#sent.add({ id, epoch: owner.epoch, messageId });
   }
 
-  /** It cannot be delivered: the channel was deleted, the platform refuses the text, or its draft was withdrawn. */
+  /** It is not delivered: its draft was withdrawn. */
   async failed(owner: { epoch: number }, id: number, reason: string): Promise<void> {
     await this.#db.query(
       "delivery_failed",
@@ -114,29 +147,88 @@ export class DeliveryStore {
   }
 
   /**
-   * A person deleted the shown draft of a part: the part counts as unsent again, under another key.
+   * The message that shows a draft of a part takes no more edits: the part counts as unsent again, under another key.
+   * @param leftover the message, where it is not gone: it is deleted once the part is sent
    * @returns false: it stays as it is, since all that it answers was deleted as well
    */
-  async postAnew(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<boolean> {
+  async postAnew(
+    owner: { epoch: number },
+    id: number,
+    idempotencyKey: string,
+    leftover: string | null,
+  ): Promise<boolean> {
     const rows = await this.#db.query(
       "delivery_post_anew",
-      `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+      `update deliveries d set idempotency_key = $3, message_id = null, drafted = false, leftover = $4, epoch = $2
         where d.id = $1 and d.state = 'pending'
           and (select count(*) = 0 or bool_or(m.deleted_at is null)
                  from turns t
                  join entries m on m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
                 where t.id = d.turn_id)
        returning d.id`,
-      [id, owner.epoch, idempotencyKey],
+      [id, owner.epoch, idempotencyKey, leftover],
     );
     return rows.length > 0;
+  }
+
+  /** Cuts a refused part into pieces, one for each key. Asked twice, it cuts once. @returns those that are still to be sent */
+  async shorten(owner: { epoch: number }, id: number, keys: readonly string[]): Promise<Delivery[]> {
+    return this.#db.query<Delivery>(
+      "delivery_shorten",
+      `select ${COLUMNS} from shorten_delivery($1, $2, $3)`,
+      [id, owner.epoch, keys],
+    );
+  }
+
+  /** A refused text is sent without markup, under another key. */
+  async sendPlain(owner: { epoch: number }, id: number, idempotencyKey: string): Promise<void> {
+    await this.#db.query(
+      "delivery_plain",
+      `update deliveries set form = 'plain', idempotency_key = $3, message_id = null, drafted = false, epoch = $2
+        where id = $1 and state = 'pending'`,
+      [id, owner.epoch, idempotencyKey],
+    );
+  }
+
+  /** The platform refuses parts in every form. @returns the seq of the notice that tells the model; null: there is none */
+  async refused(owner: Owner, { ids, turnId, isTold, undelivered }: Loss, at: Date): Promise<Seq | null> {
+    const [row] = await this.#db.query<{ seq: Seq | null }>(
+      "deliveries_refused",
+      "select seq from fail_deliveries($1, $2, $3, $4, $5, $6, $7, $8)",
+      [
+        owner.channel,
+        owner.epoch,
+        ids,
+        isTold ? "refused" : "unreachable",
+        `undelivered/${turnId}`,
+        at,
+        UNDELIVERED_TOKENS,
+        undelivered === null ? null : JSON.stringify(undelivered),
+      ],
+    );
+    return row?.seq ?? null;
+  }
+
+  /** Whether the channel took no word with the answer before this one either: the owners know of it. */
+  async wasUnreachableBefore(channel: ChannelId, turn: TurnId): Promise<boolean> {
+    const [row] = await this.#db.query<{ isUnreachable: boolean }>(
+      "delivery_unreachable_before",
+      `select bool_or(d.state = 'failed' and d.reason = 'unreachable') as is_unreachable
+         from (select t.id from turns t
+                where t.channel_id = $1 and t.id < $2
+                  and exists (select from deliveries e where e.turn_id = t.id and e.state <> 'pending' and e.entry_seq is not null)
+                order by t.to_seq desc, t.id desc limit 1) t
+         join deliveries d on d.turn_id = t.id`,
+      [channel, turn],
+    );
+    return row?.isUnreachable ?? false;
   }
 
   /** What of a channel is settled and not (wholly) delivered, and what is shown of turns that ended without an answer. */
   async undelivered(channel: ChannelId): Promise<Undelivered> {
     const rows = await this.#db.query<Delivery & (RawAnswer | { text: null })>(
       "deliveries_owed",
-      `select d.id, d.turn_id, d.part, d.idempotency_key, d.drafted, d.message_id, e.text, e.kind, e.data->>'agent' as agent, t.model_ms, asked.ids, asked.at
+      `select ${COLUMNS_OF_D}, e.text, e.kind, e.seq as entry_seq, e.data->>'agent' as agent, e.data->'asFile' is not null as as_file, t.model_ms, asked.ids, asked.at
          from deliveries d
          join turns t on t.id = d.turn_id
          left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
@@ -145,19 +237,19 @@ export class DeliveryStore {
             where m.channel_id = t.channel_id and m.seq between t.from_seq and t.to_seq and m.addressed
          ) asked on true
         where d.channel_id = $1 and d.state = 'pending' and (d.entry_seq is not null or t.state <> 'running')
-        order by d.turn_id, d.part`,
+        order by d.turn_id, coalesce(d.of_part, d.part), d.piece`,
       [channel],
     );
     const answers = new Map<number, PendingAnswer & { parts: Delivery[] }>();
     const orphanedDrafts: OrphanedDraft[] = [];
     for (const row of rows) {
-      const { id, turnId, part, idempotencyKey, drafted, messageId } = row;
+      const { id, turnId, part, form, piece, idempotencyKey, drafted, messageId, leftover } = row;
       if (row.text === null) {
         if (messageId !== null) orphanedDrafts.push({ id, messageId });
         continue;
       }
       const answer = answers.get(turnId) ?? { turnId, ...toAnswer(row), parts: [] };
-      answer.parts.push({ id, turnId, part, idempotencyKey, drafted, messageId });
+      answer.parts.push({ id, turnId, part, form, piece, idempotencyKey, drafted, messageId, leftover });
       answers.set(turnId, answer);
     }
     return { answers: [...answers.values()], orphanedDrafts };
@@ -165,22 +257,26 @@ export class DeliveryStore {
 }
 
 interface RawAnswer {
+  readonly entrySeq: Seq;
   readonly text: string;
   readonly kind: "assistant" | "notice";
   readonly agent: AgentId | null;
+  readonly asFile: boolean;
   readonly modelMs: number | null;
   readonly ids: string[] | null;
   readonly at: Date | null;
 }
 
 function toAnswer(row: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
-  const { text, kind, agent, modelMs, ids, at } = row;
+  const { entrySeq: seq, text, kind, agent, asFile, modelMs, ids, at } = row;
   return {
+    seq,
     text,
     kind: kind === "assistant" ? "answer" : "notice",
+    ...(asFile && { asFile: true }),
     ...(agent !== null && { agent }),
     // As the turn itself has it: nobody can reply to what Weir gave an id itself.
-    inReplyTo: (ids ?? []).filter((id) => !isOwnId(id)),
+    inReplyTo: (ids ?? []).flatMap((id) => platformIdOf(id) ?? []),
     modelMs: modelMs ?? 0,
     acceptedAt: at ?? new Date(0),
     mayBeSent: true,

@@ -10,8 +10,11 @@ export interface ModelCallRow {
   readonly turn: TurnId | null;
   /** The compaction's job; null: it was for something else. */
   readonly job: JobId | null;
-  /** `embedding`: texts of the channel, or what was looked for there, were sent to the embedding model. */
-  readonly purpose: "turn" | "compaction" | "embedding" | FeatureCallPurpose;
+  /**
+   * `embedding`: texts of the channel, or what was looked for there, were sent to the embedding model. `transcription`: a
+   * sound of the channel was sent to the model that transcribes.
+   */
+  readonly purpose: "turn" | "compaction" | "embedding" | "transcription" | FeatureCallPurpose;
   readonly model: string;
   readonly outcome: string;
   /** What we had estimated for the whole request. */

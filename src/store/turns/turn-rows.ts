@@ -2,6 +2,8 @@ import type { TurnRange } from "../../core/history.ts";
 import type { AgentId, Seq, TurnId } from "../../core/ids.ts";
 
 export interface RunningTurn extends TurnRange {
+  /** Grows when the turn takes in a message: its owner changes it, after the row. */
+  toSeq: Seq;
   /** How often it was started, this time included. */
   readonly attempts: number;
   /** Owners that ended, or lost the channel, while it ran. */

@@ -118,6 +118,19 @@ export class TurnStore extends Rows {
     return { ...turn, ...row };
   }
 
+  /**
+   * A running turn takes in messages up to `toSeq`: it answers them too.
+   * @throws StaleEpochError if the channel has a new owner, Error if the turn does not run
+   */
+  async takeIn({ epoch }: { epoch: number }, id: TurnId, toSeq: Seq): Promise<void> {
+    const rows = await this.db.query(
+      "turn_take_in",
+      `update turns set to_seq = greatest(to_seq, $3), epoch = $2 where id = $1 and state = 'running' returning id`,
+      [id, epoch, toSeq],
+    );
+    if (rows.length === 0) throw new Error(`turn ${id} is not running`);
+  }
+
   /** The agent of the newest turn of a channel; undefined: the channel's own agent, or there is no turn. */
   async lastAnswerer(channel: ChannelId): Promise<AgentId | undefined> {
     const [row] = await this.db.query<{ agent: AgentId | null }>(
@@ -175,7 +188,17 @@ export class TurnStore extends Rows {
           JSON.stringify(draftRecord(handed)),
         ]));
     const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
-      return { id, turnId: turn.id, part, idempotencyKey: key, messageId, drafted };
+      return {
+        id,
+        turnId: turn.id,
+        part,
+        form: "whole" as const,
+        piece: 0,
+        idempotencyKey: key,
+        messageId,
+        drafted,
+        leftover: null,
+      };
     });
     const seq = row?.handedSeq ?? null;
     const handedOver =

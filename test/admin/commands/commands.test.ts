@@ -8,7 +8,7 @@ test("every command has a name that platforms take, a short help, and at most on
   const table = commandTable(COMMANDS);
   assert.deepEqual(
     table.map(({ name }) => name).toSorted(),
-    "agents approvals approve ask compact context deny export forget help learned memory model new pair recap remember remind reminders reset skill status stop summarize usage why".split(
+    "agents answer approvals approve ask compact context deny export forget help learned memory model new pair recap remember remind reminders reset skill status stop summarize usage why".split(
       " ",
     ),
   );

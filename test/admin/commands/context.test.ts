@@ -143,6 +143,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
       servers: [],
       models: [],
       embeddings: null,
+      transcription: null,
     },
     platforms: {
       ...PLATFORMS_OFF,
@@ -151,6 +152,8 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
         ...CHAT,
         botToken: "api-key-1-slack",
         intake: { mode: "socket", appToken: "x" },
+        agentView: "auto",
+        feedbackButtons: true,
         secrets: ["api-key-1-slack", "x"],
       },
     },

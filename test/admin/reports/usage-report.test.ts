@@ -69,7 +69,7 @@ test("what no person has asked for is told as such, and one line needs no sum", 
   const text = formatUsage(reportUsage("person", SINCE, [used(null, "big", 1_000_000)], priceOf));
   assert.equal(text.split("\n").length, 4);
   assert.match(text, /^\(nobody\) +1 +1,000,000 +0 +0 +\$10\.00$/m);
-  assert.match(text, /\(nobody\): summaries, embeddings, and work of Weir's own/);
+  assert.match(text, /\(nobody\): summaries, embeddings, transcripts, and work of Weir's own/);
   assert.equal(formatUsage(reportUsage("day", SINCE, [], priceOf)), "No model was called in that time.");
 });
 

@@ -44,7 +44,10 @@ test("many short messages, an omission and summaries that want work need no toke
   assert.equal(mayBeFull({ ...history, omittedTo: 1 }, known), true);
   assert.equal(mayBeFull(covered([summary(1), summary(2), summary(3)]), known), false);
   assert.equal(mayBeFull(covered([summary(1, { needsRedo: true })]), known), true);
-  assert.equal(mayBeFull(covered([1, 2, 3, 4].map((seq) => summary(seq))), known), true);
+  const four = covered([1, 2, 3, 4].map((seq) => summary(seq)));
+  assert.equal(mayBeFull(four, known), false);
+  const tight = { ...known, summaries: () => ({ summaryCap: 40, summaryRoom: 270 }) };
+  assert.equal(mayBeFull(four, tight), true, "one more has no room");
   assert.equal(mayBeFull(covered([summary(1, { kind: "reset", text: "", needsRedo: true })]), known), false);
 });
 

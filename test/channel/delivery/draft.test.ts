@@ -1,22 +1,35 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Draft, type DraftParts } from "../../../src/channel/delivery/draft.ts";
+import type { OutboundMessage } from "../../../src/core/message.ts";
+import { PlatformError } from "../../../src/platforms/platform.ts";
 import { channelId, turnId } from "../../../src/core/ids.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { until } from "../../support/patience.ts";
 
 const KEY = "turn-1/0";
+/** The row of a draft whose message has no id yet. */
+const ROW = {
+  id: 1,
+  turnId: turnId(1),
+  part: 0,
+  form: "whole",
+  piece: 0,
+  idempotencyKey: KEY,
+  drafted: true,
+  messageId: null,
+  leftover: null,
+} as const;
 
 /** A draft that asks the log before each piece, the first one's row too: it answers when the test says so. */
 function makeDraft() {
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
   const asked: (() => void)[] = [];
   const released = new AbortController();
-  const row = { id: 1, turnId: turnId(1), part: 0, idempotencyKey: KEY, drafted: true, messageId: null };
   const deliveries: DraftParts["deliveries"] = {
     open: async () => {
       await new Promise<void>((resolve) => void asked.push(resolve));
-      return row;
+      return ROW;
     },
     shown: async () => undefined,
     refuseOldEpoch: async () => new Promise<void>((resolve) => void asked.push(resolve)),
@@ -86,4 +99,68 @@ test("a first piece of which the log has heard, and which was released before it
   await draft.close();
   await new Promise(setImmediate);
   assert.deepEqual(texts(), []);
+});
+
+/** A draft on a platform that shows steps, whose log answers at once; and what the platform was given. */
+function stepDraft(send: (message: OutboundMessage) => Promise<string>) {
+  const given: OutboundMessage[] = [];
+  const platform = Object.assign(new TestPlatform({ streaming: { intervalMs: 0 } }), {
+    send: async (message: OutboundMessage) => {
+      given.push(message);
+      return send(message);
+    },
+    edit: async (_: string, message: OutboundMessage) => void given.push(message),
+  });
+  const draft = new Draft({
+    platform,
+    deliveries: {
+      open: async () => Promise.resolve(ROW),
+      shown: async () => undefined,
+      refuseOldEpoch: async () => undefined,
+    },
+    owner: { channel: channelId(1), epoch: 1 },
+    address: { platform: "test", name: "room" },
+    turnId: turnId(1),
+    idempotencyKey: KEY,
+    inReplyTo: [],
+    timing: { intervalMs: 0, showsSteps: () => true },
+    speaker: undefined,
+    signed: (text) => `Bob: ${text}`,
+    signal: new AbortController().signal,
+  });
+  const told = (): unknown[] => given.map(({ text, steps }) => [text, steps?.map(({ state }) => state)]);
+  return { draft, told };
+}
+
+test("steps are shown before there is a text, and beside it", async () => {
+  const { draft, told } = stepDraft(async () => Promise.resolve("m1"));
+  draft.begin("call-1", "searching", false);
+  await until("the first", () => told().length === 1);
+  draft.end("call-1", "done");
+  await until("the second", () => told().length === 2);
+  draft.show("One");
+  await until("the text", () => told().length === 3);
+  await draft.close();
+  assert.deepEqual(told(), [
+    ["", ["running"]],
+    ["", ["done"]],
+    ["Bob: One", ["done"]],
+  ]);
+});
+
+test("where steps are refused after all, the text is shown without them", async () => {
+  const { draft, told } = stepDraft(async ({ text }) => {
+    if (text === "") throw new PlatformError("test", "rejected", "no steps here");
+    return Promise.resolve("m1");
+  });
+  draft.begin("call-1", "searching", false);
+  await until("the refusal", () => told().length === 1);
+  draft.end("call-1", "done");
+  draft.show("One");
+  await until("the text", () => told().length === 2);
+  await draft.close();
+  assert.deepEqual(told(), [
+    ["", ["running"]],
+    ["Bob: One", undefined],
+  ]);
 });

@@ -44,6 +44,7 @@ test("an answer of the log's that comes once the channel was released sends no p
     deliveries: store.deliveries,
     events: new Events(SILENT),
     nameOf: String,
+    filesOf: async () => [],
     onLost: () => undefined,
   });
   const { answers } = await store.deliveries.undelivered(channel);

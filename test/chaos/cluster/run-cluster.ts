@@ -78,16 +78,22 @@ async function recovered(scene: ClusterScene, report: ClusterReport): Promise<bo
       const { shown } = await scene.record();
       const answered = new Set(shown.flatMap(({ inReplyTo, final }) => (final ? inReplyTo : [])));
       const left = scene.said.filter(({ id }) => !answered.has(id)).map(({ id }) => id);
-      const [open] = await scene.audit.rows<{ count: number }>(
-        `select (select count(*) from turns where state = 'running') + (select count(*) from deliveries where state = 'pending') as count`,
-      );
-      return left.length === 0 && open?.count === 0 ? null : { left, open: open?.count };
+      const open = await openWork(scene);
+      return left.length === 0 && open === 0 ? null : { left, open };
     });
     return true;
   } catch (error) {
     report.add("lost", errorMessage(error));
     return false;
   }
+}
+
+/** Turns that run, and deliveries that are not recorded. */
+async function openWork({ audit }: ClusterScene): Promise<number | undefined> {
+  const [open] = await audit.rows<{ count: number }>(
+    `select (select count(*) from turns where state = 'running') + (select count(*) from deliveries where state = 'pending') as count`,
+  );
+  return open?.count;
 }
 
 /** What a message takes at its channel's home, and at another daemon, whose wake the home needs: turn about, as the machine is now. */
@@ -109,6 +115,11 @@ async function ask(scene: ClusterScene, report: ClusterReport): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: ASKED_CHANNELS }, async (_, index) => askedIn(`asked-${index}`)));
+  // A delivery is recorded after people have seen it.
+  await untilNone(async () => {
+    const open = await openWork(scene);
+    return open === 0 ? null : { open };
+  });
 }
 
 /** Those that this run may deal. */

@@ -23,66 +23,77 @@ function omitted(count: number): History {
 
 const HUNDRED = rawHistory(100);
 const REDO = { needsRedo: true };
+/** Rooms that so many summaries of 30 tokens with their labels use, but for less than one more of 40. */
+const FOUR = { summaryRoom: 350 };
+const FIVE = { summaryRoom: 420 };
+const SIX = { summaryRoom: 490 };
 const CUT = { cutShort: "background" } as const;
 const CUT_BY_PERSON = { cutShort: "forced" } as const;
 
+const DUE: readonly (readonly [
+  what: string,
+  history: History,
+  room: Room,
+  values: Partial<CompactionState>,
+  decision: string,
+])[] = [
+  ["nothing in an empty channel", rawHistory(0), PLENTY, {}, "idle"],
+  ["nothing under the threshold", HUNDRED, filledTo(0.799), {}, "idle"],
+  ["nothing more of a leaf that was cut short at its target", HUNDRED, filledTo(0.59), CUT, "idle"],
+  ["the rest of it above that, and no more", HUNDRED, filledTo(0.7), CUT, "leaf background 1-22 at 1"],
+  ["all of the rest where a person asked", HUNDRED, PLENTY, CUT_BY_PERSON, "leaf forced 1-95 at 1"],
+  ["nothing of it while the model rests", HUNDRED, filledTo(0.7), { ...CUT, isResting: true }, "idle"],
+  ["background from 80 %", HUNDRED, filledTo(0.8), {}, "leaf background 1-36 at 1"],
+  ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-40 at 1"],
+  ["aggressive from 85 %", HUNDRED, filledTo(0.85), {}, "leaf aggressive 1-60 at 1"],
+  ["background by count", HUNDRED, { ...PLENTY, maxRawMessages: 100 }, {}, "leaf background 1-36 at 1"],
+  ["nothing under the count", HUNDRED, { ...PLENTY, maxRawMessages: 101 }, {}, "idle"],
+  [
+    "what a person asks for, up to what is kept",
+    HUNDRED,
+    PLENTY,
+    { isForced: true },
+    "leaf forced 1-95 at 1",
+  ],
+  ["an omitted range, whatever the usage", omitted(30), PLENTY, {}, "leaf emergency 1-30 at 1"],
+  ["an omitted range, and half of the rest", omitted(30), filledTo(1.3), {}, "leaf emergency 1-72 at 1"],
+  [
+    "what is asked for covers an omitted range",
+    omitted(30),
+    PLENTY,
+    { isForced: true },
+    "leaf forced 1-95 at 1",
+  ],
+  [
+    "summaries without room for one more",
+    summarised([1, 1, 1, 1]),
+    PLENTY,
+    FOUR,
+    "merge background 1-30 at 2",
+  ],
+  ["those with room are left alone", summarised([1, 1, 1, 1]), PLENTY, {}, "idle"],
+  [
+    "all but the newest of a level",
+    summarised([2, 1, 1, 1, 1, 1]),
+    PLENTY,
+    SIX,
+    "merge background 11-50 at 2",
+  ],
+  ["the lowest level first", summarised([2, 2, 2, 2, 1, 1, 1, 1]), PLENTY, {}, "merge background 41-70 at 2"],
+  [
+    "into the top level goes what is there",
+    summarised([3, 2, 2, 2, 2]),
+    PLENTY,
+    FIVE,
+    "merge background 1-40 at 3",
+  ],
+  ["the first of the top level", summarised([2, 2, 2, 2]), PLENTY, FOUR, "merge background 1-30 at 3"],
+  ["what is to be written again", summarised([2, 1], REDO), PLENTY, {}, "redo background 1-10 at 2"],
+  ["a merge before a redo", summarised([1, 1, 1, 1], REDO), PLENTY, FOUR, "merge background 1-30 at 2"],
+];
+
 describe("what is due", () => {
-  const rows: readonly (readonly [
-    what: string,
-    history: History,
-    room: Room,
-    values: Partial<CompactionState>,
-    decision: string,
-  ])[] = [
-    ["nothing in an empty channel", rawHistory(0), PLENTY, {}, "idle"],
-    ["nothing under the threshold", HUNDRED, filledTo(0.799), {}, "idle"],
-    ["nothing more of a leaf that was cut short at its target", HUNDRED, filledTo(0.59), CUT, "idle"],
-    ["the rest of it above that, and no more", HUNDRED, filledTo(0.7), CUT, "leaf background 1-22 at 1"],
-    ["all of the rest where a person asked", HUNDRED, PLENTY, CUT_BY_PERSON, "leaf forced 1-95 at 1"],
-    ["nothing of it while the model rests", HUNDRED, filledTo(0.7), { ...CUT, isResting: true }, "idle"],
-    ["background from 80 %", HUNDRED, filledTo(0.8), {}, "leaf background 1-36 at 1"],
-    ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-40 at 1"],
-    ["aggressive from 85 %", HUNDRED, filledTo(0.85), {}, "leaf aggressive 1-60 at 1"],
-    ["background by count", HUNDRED, { ...PLENTY, maxRawMessages: 100 }, {}, "leaf background 1-36 at 1"],
-    ["nothing under the count", HUNDRED, { ...PLENTY, maxRawMessages: 101 }, {}, "idle"],
-    [
-      "what a person asks for, up to what is kept",
-      HUNDRED,
-      PLENTY,
-      { isForced: true },
-      "leaf forced 1-95 at 1",
-    ],
-    ["an omitted range, whatever the usage", omitted(30), PLENTY, {}, "leaf emergency 1-30 at 1"],
-    ["an omitted range, and half of the rest", omitted(30), filledTo(1.3), {}, "leaf emergency 1-72 at 1"],
-    [
-      "what is asked for covers an omitted range",
-      omitted(30),
-      PLENTY,
-      { isForced: true },
-      "leaf forced 1-95 at 1",
-    ],
-    ["a level that has used its share", summarised([1, 1, 1, 1]), PLENTY, {}, "merge background 1-30 at 2"],
-    ["one that has not is left alone", summarised([1, 1, 1]), PLENTY, {}, "idle"],
-    ["all but its newest", summarised([2, 1, 1, 1, 1, 1]), PLENTY, {}, "merge background 11-50 at 2"],
-    [
-      "the lowest level first",
-      summarised([2, 2, 2, 2, 1, 1, 1, 1]),
-      PLENTY,
-      {},
-      "merge background 41-70 at 2",
-    ],
-    [
-      "into the top level goes what is there",
-      summarised([3, 2, 2, 2, 2]),
-      PLENTY,
-      {},
-      "merge background 1-40 at 3",
-    ],
-    ["the first of the top level", summarised([2, 2, 2, 2]), PLENTY, {}, "merge background 1-30 at 3"],
-    ["what is to be written again", summarised([2, 1], REDO), PLENTY, {}, "redo background 1-10 at 2"],
-    ["a merge before a redo", summarised([1, 1, 1, 1], REDO), PLENTY, {}, "merge background 1-30 at 2"],
-  ];
-  for (const [what, history, room, values, decision] of rows) {
+  for (const [what, history, room, values, decision] of DUE) {
     test(what, () => assert.equal(told(decide(stateOf(history, room, values))), decision));
   }
 });
@@ -98,7 +109,7 @@ describe("the order of decisions", () => {
       summaries: [reset, ...summariesOf([1, 1, 1, 1, 1]).slice(1)],
       coveredTo: 50,
     });
-    assert.equal(told(decide(stateOf(later, PLENTY))), "merge background 11-40 at 2");
+    assert.equal(told(decide(stateOf(later, PLENTY, FOUR))), "merge background 11-40 at 2");
   });
 
   test("summaries with a gap between them are not merged", () => {
@@ -144,7 +155,7 @@ describe("the order of decisions", () => {
     const levels = summarised([1, 1, 1, 1], { needsRedo: true });
     // 800 tokens of messages, 120 of summaries.
     assert.match(told(decide(stateOf(levels, { usable: 1000 }))), /^leaf aggressive/);
-    assert.match(told(decide(stateOf(levels, { usable: 1140 }))), /^merge/);
+    assert.match(told(decide(stateOf(levels, { usable: 1140 }, FOUR))), /^merge background/);
     assert.match(told(decide(stateOf(omit(levels, 50), { usable: 1000 }))), /^leaf emergency 41-/);
     assert.match(told(decide(stateOf(omit(levels, 50), PLENTY, { isForced: true }))), /^leaf forced/);
     const redo = summarised([1, 1], { needsRedo: true });
@@ -205,7 +216,7 @@ describe("what waits, and what does not", () => {
     assert.equal(sourceOf(stateOf(HUNDRED, filledTo(0.8))), 36 * 20);
     assert.equal(sourceOf(stateOf(omitted(30), PLENTY)), 30 * 20);
     assert.equal(sourceOf(stateOf(omitted(30), filledTo(1.3))), 72 * 20);
-    assert.equal(sourceOf(stateOf(summarised([1, 1, 1, 1]), PLENTY)), 3 * 30);
+    assert.equal(sourceOf(stateOf(summarised([1, 1, 1, 1]), PLENTY, FOUR)), 3 * 30);
     assert.equal(sourceOf(stateOf(summarised([1], REDO), PLENTY)), 30);
   });
 });
@@ -252,7 +263,7 @@ describe("what is due and cannot be done", () => {
 
   test("does not hold up what can be done", () => {
     const history = summarised([1, 1, 1, 1]);
-    assert.match(told(decide(stateOf(history, { usable: 500 }, { firstKept: 41 }))), /^merge/);
+    assert.match(told(decide(stateOf(history, { usable: 500 }, { firstKept: 41, ...FOUR }))), /^merge/);
     const digest = summarised([1, 1], { needsRedo: true });
     assert.match(told(decide(stateOf(digest, { usable: 500 }, { firstKept: 21 }))), /^redo/);
     assert.equal(

@@ -6,8 +6,8 @@ import { attempt, GOOD, leaf, messagesOf, textOf } from "./attempt-harness.ts";
 
 const first = {
   type: "decision",
-  subject: "release",
-  statement: "The release is on 2026-11-27.",
+  subject: "topic 2",
+  statement: "Topic 2 is the one that counts.",
   quote: "topic 2 and nothing but",
   sources: [3],
   importance: 0.8,

@@ -27,7 +27,7 @@ assert.throws(() => /[^\n]+\n?|\n/.exec("a".repeat(LONG)), RangeError, "expressi
 const style = {
   agentName: "Weir",
   time: createTimeFormat("UTC"),
-  texts: { editNote: () => "", absence: () => "" },
+  texts: { editNote: () => "", absence: () => "", undelivered: () => "" },
 };
 for (const text of ["a".repeat(LONG), "a word, ".repeat(LONG / 8)]) {
   const chunks = atOnce(chunkTranscript(transcribe([said(1, "Ann", text)], style), 100_000)) ?? [];

@@ -84,7 +84,7 @@ suite("a summary of a range", () => {
     assert.match(background?.text ?? "", /^\[System: background.*\n> Ann founded the club\.$/);
     assert.match(transcript?.text ?? "", /^1\. \[2026-11-21 14:01\] Ann: We talk[^]*\n40\. \[.*topic 39\.$/);
     assert.match(task?.text ?? "", /^\[System: your task\]\nSummarise the transcript above, lines 1 to 40/);
-    assert.match(task?.text ?? "", /At most 90 words\./);
+    assert.match(task?.text ?? "", /At most 120 words\./);
     assert.equal(request?.tools, undefined);
     assert.equal(request?.max_tokens, 300);
     assert.equal(tried.calls.length, 1);
@@ -129,7 +129,7 @@ suite("a summary", () => {
     assert.deepEqual(second?.slice(0, first?.length), first);
     const [answer, shorten] = second?.slice(first?.length) ?? [];
     assert.deepEqual(answer, { role: "assistant", text: LONG });
-    assert.match(shorten?.text ?? "", /^\[System: your summary is too long\]\n.* at most 68 words\./);
+    assert.match(shorten?.text ?? "", /^\[System: your summary is too long\]\n.* at most 90 words\./);
   });
 
   test("that is too long to be shown again whole is shown cut, so that the wish for a shorter one fits", async () => {

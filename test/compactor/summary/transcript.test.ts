@@ -21,6 +21,7 @@ const style = {
   texts: {
     editNote: ({ author, original, text }: { author: string; original: string; text: string }) =>
       `[System: ${author} changed ${original}:]\n> ${text}`,
+    undelivered: () => "",
     absence: ({ kind, from, to }: { kind: string; from: string; to: string }) =>
       `[System: ${kind}, ${from} to ${to}]`,
   },

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { agentId, type ChannelId, turnId } from "../../../src/core/ids.ts";
 import { NoteStore } from "../../../src/features/notes/note-store.ts";
-import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { openStore } from "../../store/open-store.ts";
+import { openTestStore } from "../../store/open-store.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 const notes = new NoteStore(open.db);
 const MAIN = agentId("main");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
@@ -146,4 +147,26 @@ test("a sweep that is asked for deletes lines also after the polls have ended", 
   await write(root, file, `- zxqpine <!-- note ${await gone(file)} -->\n`);
   await sweeper.sweep();
   assert.equal(await readFile(path.join(root, file), "utf8"), "");
+});
+
+test("what a killed daemon has left beside the files goes, and nothing else", async (t) => {
+  const made = await world(t);
+  const draft = (name: string): string => path.join("channels", "test-yard", `.${name}.${randomUUID()}`);
+  const [left, day, fresh] = [draft("MEMORY.md"), draft("2026-11-24.md"), draft("MEMORY.md")];
+  const dated = path.join(path.dirname(day), "memory", path.basename(day));
+  const own = [path.join("channels", "test-yard", ".MEMORY.md.old"), ".SOUL.md.swp", fresh];
+  for (const file of [left, dated, ...own]) await write(made.root, file, "the safe opens with zxqpine\n");
+  const old = new Date(Date.now() - 3_600_000);
+  for (const file of [left, dated, ...own.slice(0, 2)]) await utimes(path.join(made.root, file), old, old);
+  const names = async (): Promise<string[]> => {
+    const found = await readdir(made.root, { recursive: true, withFileTypes: true });
+    return found.filter((one) => one.isFile()).map((one) => one.name);
+  };
+  await using sweeper = sweeping(made);
+  while ((await names()).length > own.length) await delay(20);
+  assert.deepEqual((await names()).toSorted(), own.map((file) => path.basename(file)).toSorted());
+  // A request to forget somebody does not wait for the next look.
+  await utimes(path.join(made.root, fresh), old, old);
+  await sweeper.sweep();
+  assert.deepEqual((await names()).toSorted(), [".MEMORY.md.old", ".SOUL.md.swp"]);
 });

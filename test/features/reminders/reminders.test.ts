@@ -142,6 +142,7 @@ test("an agent without them has no tool for it, and the tool says what is wrong 
     { at: "soon", text: "x" },
     { cron: "* * * * *", text: "x" },
     { in: "1h", text: "" },
+    { at: "every other monday", text: "x" },
   ];
   server.reply(toolCalls(wrong.map((args) => ({ name: "remind", arguments: args }))), text("no"));
   await weir.say("remind me", { room: "room" });
@@ -154,10 +155,29 @@ test("an agent without them has no tool for it, and the tool says what is wrong 
     /"soon" is no time/,
     /oftener than every 5 minutes/,
     /its text is missing/,
+    /"every other monday" is no rule of a schedule; these work: "every day at 9"/,
   ];
   assert.equal(results?.length, expected.length);
   for (const [index, one] of expected.entries()) assert.match(results?.[index] ?? "", one);
   assert.deepEqual(await world.open.sql("select from reminders"), []);
+});
+
+test("the agent may name a time in the words of people", async () => {
+  await using world = await openWorld();
+  const { server } = world;
+  await using weir = await world.start();
+  const said = [{ at: "every monday at 9" }, { at: "tomorrow at 9am" }, { cron: "montags um 10 Uhr" }];
+  server.reply(
+    toolCalls(said.map((args) => ({ name: "remind", arguments: { ...args, text: "x" } }))),
+    text("ok"),
+  );
+  await weir.say("remind me", { room: "room" });
+  await shown(weir, "room", 1);
+  assert.deepEqual(await world.open.sql("select cron, next_at from reminders order by next_at, cron"), [
+    { cron: null, nextAt: new Date("2026-11-26T09:00:00Z") },
+    { cron: "0 9 * * 1", nextAt: new Date("2026-11-30T09:00:00Z") },
+    { cron: "0 10 * * 1", nextAt: new Date("2026-11-30T10:00:00Z") },
+  ]);
 });
 
 test("what was missed while no daemon ran is told once, late", async () => {
@@ -422,6 +442,10 @@ test("/reminders lists what waits in its channel alone; who asked, or an owner, 
     [
       "friday tea",
       /2026-11-27 09:00 UTC\. No time of day was said: it is 9:00\. For another time.*cancel (\d+) ends it\.$/,
+    ],
+    [
+      "on Mondays tea",
+      /first on Monday 2026-11-30 09:00 UTC, then every Monday at 09:00\. No time of day was said.* cancel (\d+) ends it\.$/,
     ],
     ["in 3 Stunden Tee", /: Wednesday 2026-11-25 07:30 UTC\. \S+ cancel (\d+) ends it\.$/],
   ] as const) {

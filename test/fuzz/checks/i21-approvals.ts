@@ -1,4 +1,4 @@
-import { type ApprovalState, approvalOf as decisionOf } from "../../../src/features/approvals/approval.ts";
+import { type QuestionState, questionOf as decisionOf } from "../../../src/features/questions/question.ts";
 import type { ApprovalRow } from "../approval-rows.ts";
 import { approvalOf } from "../deeds.ts";
 import type { Ledger } from "../ledger.ts";
@@ -7,7 +7,7 @@ import { agentIn } from "../rooms.ts";
 import type { RowCheck } from "./row-check.ts";
 
 /** What may become of an approval. Between two looks it may have taken several steps. */
-const NEXT: Readonly<Record<ApprovalState, readonly ApprovalState[]>> = {
+const NEXT: Readonly<Record<QuestionState, readonly QuestionState[]>> = {
   open: ["allowed", "running", "done", "denied", "expired", "void"],
   allowed: ["running", "done", "void"],
   running: ["done"],
@@ -15,6 +15,10 @@ const NEXT: Readonly<Record<ApprovalState, readonly ApprovalState[]>> = {
   denied: [],
   expired: [],
   void: [],
+  // Choices, which are no approvals.
+  asked: ["answered", "lapsed", "void"],
+  answered: [],
+  lapsed: [],
 };
 
 /** An approval is decided once; an allowed call is made once at most, and any other one never. */

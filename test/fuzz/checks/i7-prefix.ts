@@ -34,7 +34,8 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   if (undated(prompt.system) !== undated(last.prompt.system) && !isReloaded)
     wrong.push("the system prompt has changed");
   const date = DATE.exec(prompt.system)?.[0];
-  if (date !== undefined && !arrival.at.days.includes(date))
+  const days = [...arrival.before.days, ...arrival.at.days];
+  if (date !== undefined && !days.includes(date) && !isOfTurn(last, arrival, date))
     wrong.push(`the system prompt says ${date} on ${arrival.at.days.at(-1)}`);
   const isCovered = last.before.summaries !== arrival.at.summaries;
   const isDeleted =
@@ -50,13 +51,24 @@ export const checkI7: PromptCheck = (arrival, ledger) => {
   return [...wrong, ...compareHistory(last, arrival, ledger)];
 };
 
-function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): string[] {
+/** A turn keeps the day on which it began, however long it runs. */
+function isOfTurn(last: SeenPrompt, { state }: Arrival, date: string): boolean {
+  return last.turn !== null && last.turn === state.running?.id && DATE.exec(last.prompt.system)?.[0] === date;
+}
+
+function compareHistory(last: SeenPrompt, { prompt, isGuest }: Arrival, ledger: Ledger): string[] {
   const earlier = last.prompt.history;
+  let covered = 0;
   for (const [index, message] of earlier.entries()) {
-    const now = prompt.history[index];
+    const now = prompt.history[index - covered];
     if (now !== undefined && templateText([now]) === templateText([message])) continue;
     if (now !== undefined && (isReworded(message, now) || isTakenBack(message, now))) continue;
     if (now !== undefined && isQuotedAnew(message, now, ledger, last.edits)) continue;
+    if (isGuest && TAKEN_BACK.test(message.text)) {
+      // A guest's brief that was made anew covers it, and has the same words: it quotes nothing of what was deleted.
+      covered++;
+      continue;
+    }
     // An item that is a stub now, or was cut because all was too much: a pruning step.
     if (isShort(message) || (now !== undefined && isShort(now))) return [];
     // By the log nobody had read the text when it was edited: the edit was under way when the turn began, which then began again.
@@ -70,6 +82,7 @@ function compareHistory(last: SeenPrompt, { prompt }: Arrival, ledger: Ledger): 
   return [];
 }
 
+const TAKEN_BACK = /^\[[^\]]*\] \w+: \(this message was deleted\)$/;
 const OWN_HEAD = /^\[[^\]]*\] \[Weir: [^\]]*\] /;
 
 /** What was handed over of a message that was edited since: whoever reads it is told to read that. */

@@ -8,13 +8,13 @@ import type { RowCheck } from "./row-check.ts";
 const MIN_CAP = 64;
 const MAX_LIVE = 8;
 
-/** At most eight live summaries, and together, with their labels, 15 % of the usable window (or eight of the shortest cap). */
+/** At most eight live summaries, and together, with their labels, 35 % of the usable window (or eight of the shortest cap). */
 export const checkI8: RowCheck = (_, after, ledger) => {
   const live = after.summaries.filter((summary) => summary.live && summary.kind !== "reset");
   const limits = [...ledger.profiles].map((profile) => {
     const config = agentIn(ledger.name) === SECOND_AGENT ? profile.second : profile.config;
     const usable = config.contextWindow - config.maxOutputTokens - config.generationReserve;
-    return Math.max(MAX_LIVE * (MIN_CAP + SUMMARY_LABEL_TOKENS), (0.15 * usable) / Math.min(1, ledger.ratio));
+    return Math.max(MAX_LIVE * (MIN_CAP + SUMMARY_LABEL_TOKENS), (0.35 * usable) / Math.min(1, ledger.ratio));
   });
   // A restart with a smaller window finds what an earlier one has made.
   const limit = Math.max(...limits);

@@ -44,6 +44,7 @@ export function checkPrompt(arrival: Arrival, ledger: Ledger): void {
   else
     ledger.lastPrompts.set(prompt.by, {
       prompt,
+      turn: arrival.state.running?.id ?? null,
       order,
       before,
       at,

@@ -82,7 +82,7 @@ export function checkSummaryPrompt(arrival: SummaryArrival, ledger: Ledger): voi
     ledger.violate("I12", `a summariser's prompt shows deleted text: ${deleted.join(", ")}`);
   for (const what of [...findUnpaired(request.messages), ...formFaults(request.messages)])
     ledger.violate("I5", `a summariser's request: ${what}`);
-  if (job === undefined) return;
+  if (job === undefined || request.task === "revise") return;
   const calls = ledger.callIn(incarnation, job);
   if (calls > MAX_CALLS)
     ledger.violate("I14", `attempt ${job.attempt} of job ${job.id} makes model call ${calls}`);

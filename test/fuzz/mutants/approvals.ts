@@ -3,18 +3,18 @@ import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../../src/core/i
 import type { Database } from "../../../src/store/database/database.ts";
 import { LogStore, type WrittenBeside } from "../../../src/store/log/log.ts";
 import {
-  type ApprovalLook,
-  ApprovalStore,
+  type QuestionLook,
+  QuestionStore,
   type Decision,
   type TakenApproval,
   type UnreportedDecision,
-} from "../../../src/features/approvals/approval-store.ts";
+} from "../../../src/features/questions/question-store.ts";
 import type { Mutant } from "./mutant.ts";
 import { withoutCarrier } from "./without-carrier.ts";
 import { ENGINE } from "../../store/carriers-with.ts";
 
 /** Makes an allowed call without a note that it does. */
-class UnclaimedApprovals extends ApprovalStore {
+class UnclaimedApprovals extends QuestionStore {
   readonly #db: Database;
 
   constructor(db: Database) {
@@ -33,9 +33,9 @@ class UnclaimedApprovals extends ApprovalStore {
 }
 
 /** Decides whatever has become of it. @param condition of those that it decides */
-function deciding(condition: string): (db: Database) => ApprovalStore {
+function deciding(condition: string): (db: Database) => QuestionStore {
   return (db) =>
-    new (class HastyDecisions extends ApprovalStore {
+    new (class HastyDecisions extends QuestionStore {
       override async decide(channel: ChannelId, id: number, { state, by }: Decision): Promise<boolean> {
         const rows = await db.query(
           "approval_decide",
@@ -49,18 +49,18 @@ function deciding(condition: string): (db: Database) => ApprovalStore {
 }
 
 /** Lets every call run. */
-class AllAllowed extends ApprovalStore {
+class AllAllowed extends QuestionStore {
   override async look(
     channel: ChannelId,
     agent: AgentId,
     fingerprints: readonly string[],
-  ): Promise<ApprovalLook> {
+  ): Promise<QuestionLook> {
     return { ...(await super.look(channel, agent, fingerprints)), allowed: new Set(fingerprints) };
   }
 }
 
 /** Reports no decision. */
-class NothingReported extends ApprovalStore {
+class NothingReported extends QuestionStore {
   override async unreported(): Promise<UnreportedDecision[]> {
     return Promise.resolve([]);
   }
@@ -116,7 +116,7 @@ export const APPROVAL_MUTANTS: readonly Mutant[] = [
   {
     name: "an approval outlives a deletion",
     breaks: ["I12", "I21"],
-    store: withoutCarrier("approvals"),
+    store: withoutCarrier("questions"),
     install: async (db) => db.script("drop trigger entries_blank_approvals on entries"),
   },
 ];

@@ -16,6 +16,15 @@ class IndiscreetMemories extends MemoryStore {
       hits.push(...(await super.search({ ...asker, channel: channelId(id), kind }, query)));
     return hits;
   }
+
+  override async searchWithPeople(
+    asker: AskingChannel,
+    query: MemoryQuery,
+    signal?: AbortSignal,
+  ): ReturnType<MemoryStore["searchWithPeople"]> {
+    const { about } = await super.searchWithPeople(asker, query, signal);
+    return { hits: await this.search(asker, query), about };
+  }
 }
 
 /** The same where entries and memories are looked for together. */
@@ -32,8 +41,8 @@ class IndiscreetSearch extends SearchStore {
     query: SearchQuery,
     memories: MemoryQuery,
   ): ReturnType<SearchStore["findWithMemories"]> {
-    const { found } = await super.findWithMemories(asker, query, memories);
-    return { found, memories: await this.#memories.search(asker, memories) };
+    const found = await super.findWithMemories(asker, query, memories);
+    return { ...found, memories: await this.#memories.search(asker, memories) };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
+import type { QuestionStore } from "../../../src/features/questions/question-store.ts";
 import type { SubagentStore } from "../../../src/features/subagents/subagent-store.ts";
 import type { ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { HistoryMutex } from "../../../src/channel/guarded-history.ts";
@@ -26,7 +26,7 @@ export interface Mutant extends Miscast {
   /** Wrong functions of the database, without the triggers that would refuse what they do. */
   readonly install?: (db: Database) => Promise<void>;
   readonly store?: (store: Store, db: Database) => Store;
-  readonly approvals?: (db: Database) => ApprovalStore;
+  readonly approvals?: (db: Database) => QuestionStore;
   readonly subagents?: (db: Database) => SubagentStore;
   readonly reminders?: (db: Database) => ReminderStore;
   readonly decide?: (state: CompactionState) => Decision;

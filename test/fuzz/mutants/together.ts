@@ -66,6 +66,11 @@ class AnybodysTurns extends TurnStore {
   }
 }
 
+/** Takes a message in, and does not write it down. */
+class ForgetfulTurns extends TurnStore {
+  override async takeIn(): Promise<void> {}
+}
+
 /** Counts no hops. */
 class EndlessTurns extends TurnStore {
   override async settle(owner: Owner, turn: TurnRange, settlement: Settlement, at: Date): Promise<Settled> {
@@ -114,6 +119,11 @@ export const TOGETHER_MUTANTS: readonly Mutant[] = [
     name: "hops without a bound",
     breaks: ["I19"],
     store: (store, db) => ({ ...store, turns: new EndlessTurns(db) }),
+  },
+  {
+    name: "a message is taken in and not written down",
+    breaks: ["I9"],
+    store: (store, db) => ({ ...store, turns: new ForgetfulTurns(db) }),
   },
   { name: "a guest's requests count as the channel's", breaks: ["I6"], ratio: 1.2, patch: sharingUsage },
 ];

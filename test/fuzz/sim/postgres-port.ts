@@ -8,7 +8,9 @@ import type { Trace } from "./trace.ts";
 import { type VirtualTime, VirtualTimer } from "./virtual-time.ts";
 
 /** A statement that is not answered by then may be blocked, ms. */
-const ANSWER_MS = 3;
+const ANSWER_MS = 5;
+/** The same, of one that is to stop inside a function: this lock is the simulation's own, and no deadlock can come of it. */
+const STOPPED_ANSWER_MS = 1;
 /** Nothing that is neither answered nor blocked takes longer, ms. */
 const LONGEST_MS = 20_000;
 /** A connection that ends in no order is ended so, ms. */
@@ -20,6 +22,10 @@ type Told = (error: Error | null, result: unknown) => void;
 /** Share of the calls of a function that are stopped inside, and for how long at most, ms of the simulation. */
 const STOPPED_SHARE = 0.04;
 const STOPPED_MS = 12;
+
+/** Names by which a statement calls a function of ours: those of the clock are among them. */
+const FUNCTIONS = `
+select distinct proname as name from pg_proc where pronamespace = 'public'::regnamespace and provolatile <> 'i'`;
 
 /** What was asked of a connection. */
 interface Asked {
@@ -62,6 +68,8 @@ export class PostgresPort implements AsyncDisposable {
   /** The port's own way, past itself. */
   readonly #side: pg.Client;
   readonly #stops: ReadonlyMap<string, Stops>;
+  /** What a statement has that may look at the clock. */
+  readonly #looks: RegExp;
   readonly #parts: PortParts;
   #toldTime = -1;
   /** What comes next, in order. */
@@ -75,8 +83,9 @@ export class PostgresPort implements AsyncDisposable {
   readonly #inTransaction = new WeakSet<pg.Client>();
   statements = 0;
 
-  private constructor(side: pg.Client, stops: readonly Stops[], parts: PortParts) {
+  private constructor(side: pg.Client, stops: readonly Stops[], looks: RegExp, parts: PortParts) {
     this.#side = side;
+    this.#looks = looks;
     this.#stops = new Map(stops.map((one) => [one.name, one]));
     this.#parts = parts;
   }
@@ -87,7 +96,9 @@ export class PostgresPort implements AsyncDisposable {
     await side.connect();
     const { rows: tables } = await side.query("select from pg_tables where tablename = 'sim_stops'");
     const stops = tables.length === 0 ? [] : (await side.query<Stops>("select * from sim_stops")).rows;
-    const port = new PostgresPort(side, stops, parts);
+    const { rows: functions } = await side.query<{ name: string }>(FUNCTIONS);
+    const looks = ["insert", "update", "delete", "merge", "commit", ...functions.map(({ name }) => name)];
+    const port = new PostgresPort(side, stops, new RegExp(`\\b(?:${looks.join("|")})\\b`, "i"), parts);
     current = port;
     return port;
   }
@@ -113,7 +124,9 @@ export class PostgresPort implements AsyncDisposable {
     this.#waiting.push(async () => this.#send(asked));
   }
 
-  async #tellTime(): Promise<void> {
+  /** Before a statement that may look at the clock: by a function of ours, by a default, or by a trigger, which may wait for the commit. */
+  async #tellTime(text: string): Promise<void> {
+    if (!this.#looks.test(text)) return;
     const now = Math.floor(this.#parts.time.wall());
     if (now === this.#toldTime) return;
     this.#toldTime = now;
@@ -125,11 +138,12 @@ export class PostgresPort implements AsyncDisposable {
     const { trace } = this.#parts;
     this.statements++;
     trace.add(`> ${what}`);
-    if (text !== "") await this.#tellTime();
+    await this.#tellTime(text);
     const stop = this.#stopIn(asked);
     const isInside = this.#inTransaction.has(client) && text !== "" && !isEnd(text);
     asked.isGuarded = isInside && (this.#blocked.length > 0 || stop !== null);
     if (asked.isGuarded) await direct(client, "savepoint sim");
+    // Free: who passes the place gives it back at once.
     if (stop !== null) await this.#side.query("select pg_advisory_lock($1, $2)", [stop, pidOf(client)]);
     const { promise, resolve } = Promise.withResolvers<void>();
     asked.answered = promise;
@@ -137,7 +151,7 @@ export class PostgresPort implements AsyncDisposable {
       asked.answer = { error, result };
       resolve();
     });
-    await this.#settled(asked);
+    await this.#settled(asked, stop === null ? ANSWER_MS : STOPPED_ANSWER_MS);
     const goOn = async (): Promise<void> => {
       await this.#side.query("select pg_advisory_unlock($1, $2)", [stop, pidOf(client)]);
     };
@@ -188,11 +202,11 @@ export class PostgresPort implements AsyncDisposable {
   }
 
   /** Until it is answered, or waits for a lock and no deadlock can be found in that any more. */
-  async #settled(asked: Asked): Promise<void> {
+  async #settled(asked: Asked, answerMs = ANSWER_MS): Promise<void> {
     const since = real.now();
-    for (;;) {
+    for (let ms = answerMs; ; ms = Math.min(ms * 2, ANSWER_MS)) {
       const late = Promise.withResolvers<void>();
-      const timer = real.setTimeout(late.resolve, ANSWER_MS);
+      const timer = real.setTimeout(late.resolve, ms);
       await Promise.race([asked.answered, late.promise]);
       real.clearTimeout(timer);
       if (asked.answer !== null) return;
@@ -207,7 +221,7 @@ export class PostgresPort implements AsyncDisposable {
   async #blockers(client: pg.Client): Promise<readonly number[]> {
     const { rows } = await this.#side.query<{ by: number[] }>({
       name: "blockers",
-      text: `select pg_blocking_pids($1) as by where exists (
+      text: `select by from pg_blocking_pids($1) as by where pg_backend_pid() = any (by) or exists (
                select from pg_locks where pid = $1 and not granted
                   and waitstart < pg_catalog.clock_timestamp() - interval '4 ms')`,
       values: [pidOf(client)],

@@ -41,12 +41,14 @@ export const SET_TIME = "select setval('sim_us', greatest(last_value, $1::bigint
 
 /**
  * Places inside functions at which a statement can be stopped: between two of their statements each session takes a lock that no other one
- * wants but the simulation's own. `sim_stops` tells which numbers a function has.
+ * wants but the simulation's own, and gives it back: kept until the commit, it would keep the simulation waiting for the next call of the
+ * function in this transaction. `sim_stops` tells which numbers a function has.
  */
 const STOPS = `
 create table sim_stops (name text primary key, first_stop int not null, stops int not null);
 create function sim_stop(stop int) returns boolean language sql volatile as $$
-  select pg_catalog.pg_advisory_xact_lock_shared(stop, pg_catalog.pg_backend_pid()) is null $$`;
+  select pg_catalog.pg_advisory_lock_shared(stop, pg_catalog.pg_backend_pid()) is null
+      or not pg_catalog.pg_advisory_unlock_shared(stop, pg_catalog.pg_backend_pid()) $$`;
 const BODIES = `
 select p.proname as name, pg_get_functiondef(p.oid) as text
   from pg_proc p join pg_language l on l.oid = p.prolang

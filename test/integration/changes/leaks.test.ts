@@ -55,8 +55,8 @@ const APPROVALS = '[defaults.approvals]\ntools = { memory_recall = "always" }';
 /** A vector tells of its text: those of the message, and of what is remembered of it. */
 const VECTORS = wordVectors([`Ann: ${SECRET}`, `the safe: ${SECRET}`]).map(signsOf);
 
-/** Carriers that need not hold words when the world is ready: jobs have ended, and contexts have their own tests. */
-const NOT_PLANTED = new Set(["context records", "jobs"]);
+/** Carriers that need not hold words when the world is ready: jobs have ended, and contexts and quotes have their own tests. */
+const NOT_PLANTED = new Set(["context records", "jobs", "quotes"]);
 
 /** A memory of the safe, but for its statement and its sources. */
 const MEMORY = {
@@ -122,6 +122,10 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
             { name: "spawn_agent", arguments: { task: SECRET, context: "brief" } },
             { name: "memory_recall", arguments: { query: SECRET } },
             { name: "remind", arguments: { in: "3 days", text: `ask for ${SECRETS[0]}` } },
+            {
+              name: "ask",
+              arguments: { question: `is it ${SECRETS[0]}?`, choices: [SECRETS[0], "no"] },
+            },
             { name: "remind", arguments: { at: SECRETS[0], text: "the result of this says what was wrong" } },
           ])
         : text("noted", { usage: "none" });
@@ -139,7 +143,7 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
     await delay(5);
   // One call is allowed from now on, and has run; one waits.
   const [first] = await open.sql<{ id: number }>(
-    "select id from approvals where channel_id = $1",
+    "select id from approvals where channel_id = $1 and kind = 'approval'",
     ids.general,
   );
   assert.match(await command(weir, "general", `approve ${first?.id} always`, OWNER), /^Allowed: #/);
@@ -751,7 +755,7 @@ test("a statement with a word that was said in private alone is not shared, wher
 test("a statement is not shared whose words are public, and what they say together is private", async () => {
   const { spoken } = await opened();
   await spoken.say("Does the safe open?");
-  const seq = await spoken.say("And what of zxqcedar?", { author: authorOf(BEN) });
+  const seq = await spoken.say("Ann goes with zxqcedar.", { author: authorOf(BEN) });
   const joined = { statement: "Ann opens the safe with zxqcedar.", quote: "zxqcedar" };
   await spoken.summarise("at once", seq, [{ ...joined, sources: [seq] }]);
   assert.deepEqual(await spoken.elsewhere(), []);

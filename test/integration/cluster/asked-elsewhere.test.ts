@@ -15,12 +15,14 @@ import {
   TestCluster,
   turnsOf,
 } from "../../support/cluster/test-cluster.ts";
-import { BEN, command } from "../../support/commands.ts";
+import { askFor, asking, ROOM } from "../../support/asking.ts";
+import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import { hold, listen } from "../../support/compaction.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { envOf, openMainHome } from "../../support/e2e-main.ts";
 import { until } from "../../support/patience.ts";
+import type { TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
@@ -240,6 +242,35 @@ test("what is decided at a daemon that is not home is run and shown by the home,
   assert.equal((await open.sql("select from entries where message_id = 'approval/1'")).length, 1);
   assert.deepEqual([turnsOf(a, "room"), turnsOf(b, "room")], [0, 2]);
 });
+
+test(
+  "a plain answer to a question counts, whichever daemon hears it and whichever was there when it was asked",
+  OPTIONS,
+  async () => {
+    await using scene = await openApprovals();
+    const { platform, open, server } = scene;
+    server.respond(asking);
+    const cluster = new TestCluster();
+    await using a = await scene.start({ cluster: cluster.join("a") });
+    await using b = await scene.start({ cluster: cluster.join("b") });
+    await cluster.give("b");
+    const seen = async (what: RegExp): Promise<void> =>
+      platform.until(() => shownIn(platform, "room", what).length === 1);
+    const say = async (weir: TestWeir, words: string): Promise<string> => {
+      const { outcome } = await weir.say(words, { channel: ROOM, workspace: "w", author: authorOf(ANN) });
+      return outcome;
+    };
+    await say(b, askFor());
+    await seen(/^#1: main asks/);
+    await seen(/^told: Asked, as #1/);
+    assert.equal(await say(a, "2"), "command");
+    await seen(/^heard: You asked: Which colour\?\nAnn has chosen: Deep blue/);
+    await seen(/^#1: main asked: Which colour\?\nAnn has chosen: Deep blue$/);
+    assert.equal((await open.sql("select from entries where message_id = 'approval/1'")).length, 1);
+    assert.equal((await open.sql("select from entries where text = '2' and not addressed")).length, 1);
+    assert.equal(turnsOf(a), 0);
+  },
+);
 
 test(
   "beside a cluster of which nobody is home, a command does nothing by itself, and says so",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { command, commandAnswer } from "../../support/commands.ts";
 import { startDiscordWeir } from "../../support/discord/discord-weir.ts";
-import { type DiscordServer, ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
+import { ROUTE_MESSAGES, startDiscordServer } from "../../support/discord/server.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
@@ -16,7 +16,7 @@ import { connectionUrl, startWeir } from "../../support/weir.ts";
 
 const SUMMARY = /^\d+(?:\.\d)? % of [\d,]+ usable tokens: low$/;
 
-test("/context is an embed on Discord, for the asker alone or in the channel, and the text where there are no embeds", async () => {
+test("/context is a box on Discord, for the asker alone or in the channel, and the text where Discord refuses it; /why is a box, too", async () => {
   await using model = await startModelServer();
   await using discord = await startDiscordServer();
   await using database = await createTestDatabase();
@@ -38,26 +38,29 @@ test("/context is an embed on Discord, for the asker alone or in the channel, an
   await until("the card", () => call.responses().some(({ isLoading }) => !isLoading));
   const [answer] = call.responses();
   assert.equal(answer?.isEphemeral, true);
-  assert.match(answer?.text ?? "", SUMMARY);
-  const [embed] = answer?.embeds ?? [];
-  assert.equal(embed?.title, "#general in Mill \\*west\\* · agent main · model test-model");
-  assert.match(embed?.description ?? "", /^```\n█*░+\n {24}▲▲ {2}▲\n```\n▲ background 80 %/);
-  assert.ok(embed?.fields?.some(({ name }) => name === "Cost by type"));
+  const [title, summary, ...rest] = (answer?.text ?? "").split("\n");
+  assert.equal(title, "### #general in Mill \\*west\\* · agent main · model test-model");
+  assert.match(summary ?? "", SUMMARY);
+  assert.match(rest.join("\n"), /^```\n█*░+\n {24}▲▲ {2}▲\n```\n▲ background 80 %[^]*\*\*Cost by type\*\*/);
+  const why = discord.world.command(ann, general, "why");
+  await until("the sources", () => why.responses().some(({ isLoading }) => !isLoading));
+  const drawn = discord.journal.calls("PATCH", "/webhooks/:application/:token/messages/:message").at(-1);
+  assert.match(JSON.stringify(drawn?.body), /"components":\[\{"type":17/);
 
   discord.world.say(ann, general, `${mention} /context`);
-  await until("a card in the channel", () => postedEmbeds(discord) === 1);
-  discord.world.setAccess(general, "no_embeds");
+  await until("a card in the channel", () =>
+    discord.answers(general).some((said) => said.startsWith("### #general in")),
+  );
+  discord.faults.next({
+    method: "POST",
+    route: ROUTE_MESSAGES,
+    fault: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50_035 } },
+  });
   discord.world.say(ann, general, `${mention} /context`);
   await until("its text", () => discord.answers(general).some((said) => said.startsWith("```\n#general in")));
-  // The greeting, the card and the text: what lost its embed is gone.
+  // The greeting, the card and the text.
   assert.equal(discord.answers(general).length, 3);
 });
-
-function postedEmbeds(discord: DiscordServer): number {
-  const posts = discord.journal.calls("POST", ROUTE_MESSAGES);
-  return posts.filter(({ body, status }) => status === 200 && JSON.stringify(body).includes('"embeds"'))
-    .length;
-}
 
 test("/context is made of blocks on Slack, for the asker alone, also behind a mention", async () => {
   await using model = await startModelServer();

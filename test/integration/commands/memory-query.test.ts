@@ -140,19 +140,22 @@ test("/memory me: what the asker has said, by id, or is about them; elsewhere's 
   await tell(scene, bens, "Ben keeps a zxqdiary.", BEN);
   await tell(scene, foreign, "somebody with the same zxqid");
   const inDm = await tell(scene, dm, "I am zxqtired.");
+  const aside = await tell(scene, square, "The dam leaks.", ANN, { subject: "the dam" });
   await using weir = await scene.start();
 
   const here = await command(weir, "square", "memory me");
   assert.deepEqual(
     [...here.matchAll(/^- #(\d+) /gm)].map(([, number]) => Number(number)),
-    [about, mine],
+    [about, mine, aside],
   );
+  assert.match(here, /^Your page here: 2 statements, by kind\.$/m);
+  assert.match(here, /^Also remembered here of you: 1 statement, the newest first\.$/m);
   assert.match(here, /elsewhere, \/memory me tells you in a direct message\.$/);
 
   const alone = await command(weir, "dm", "memory about me");
-  assert.match(alone, /^Remembered here of you: 1 statement, the newest first\./);
+  assert.match(alone, /^Your page here: 1 statement, by kind\./);
   assert.match(alone, new RegExp(`- #${inDm} I am zxqtired\\.\n.*, shows in this conversation alone\n`));
-  assert.match(alone, /Your words that are remembered of other places: 2 statements/);
+  assert.match(alone, /Your words that are remembered of other places: 3 statements/);
   assert.match(
     alone,
     new RegExp(

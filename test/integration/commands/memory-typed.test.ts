@@ -88,16 +88,16 @@ test("a typed /remember that is deleted takes its entry and its memory, and stan
   server.respond(() => text("I do not know."));
   await using weir = await start(server, "deleted");
   const at = new Date("2026-11-20T09:00:00Z");
-  await type(weir, "deleted", "@Weir /remember my door code is  zxq4711", { at });
+  await type(weir, "deleted", "@Weir /remember my shelf mark is  zxq4711", { at });
   const [entry] = await open.sql("select e.at, e.text from entries e where e.message_id = 'deleted-typed'");
-  assert.deepEqual(entry, { at, text: "@Weir /remember my door code is  zxq4711" });
-  assert.deepEqual(await statements("deleted"), [["my door code is zxq4711", 1]]);
+  assert.deepEqual(entry, { at, text: "@Weir /remember my shelf mark is  zxq4711" });
+  assert.deepEqual(await statements("deleted"), [["my shelf mark is zxq4711", 1]]);
   assert.equal((await takeBack(weir, "deleted")).outcome, "accepted");
   assert.deepEqual(await rowsWith(open, "zxq4711"), []);
   assert.deepEqual(await statements("deleted"), []);
-  await ask(weir, "deleted", "what is the door code?");
+  await ask(weir, "deleted", "what is the shelf mark?");
   assert.doesNotMatch(JSON.stringify(server.requests), /zxq4711/);
-  await type(weir, "deleted", "@Weir /remember my door code is  zxq4711", { at });
+  await type(weir, "deleted", "@Weir /remember my shelf mark is  zxq4711", { at });
   assert.deepEqual(await rowsWith(open, "zxq4711"), [], "delivered again, it stays gone");
 });
 
@@ -115,19 +115,19 @@ test("a typed /remember that is delivered twice is kept and answered once", asyn
 test("a typed /remember that is edited: the memory says what the message says now, and nothing of what it said", async () => {
   await using server = await startModelServer();
   await using weir = await start(server, "edited");
-  await type(weir, "edited", "@Weir /remember my door code is zxq4711");
-  const recall = toolCalls([{ name: "memory_recall", arguments: { query: "door code" } }]);
+  await type(weir, "edited", "@Weir /remember my shelf mark is zxq4711");
+  const recall = toolCalls([{ name: "memory_recall", arguments: { query: "shelf mark" } }]);
   server.reply(recall, text("You told me."));
   await ask(weir, "edited", "what is the code?");
   assert.equal(
-    (await edit(weir, "edited", "@Weir /remember my door code is zxq4711, backwards")).outcome,
+    (await edit(weir, "edited", "@Weir /remember my shelf mark is zxq4711, backwards")).outcome,
     "accepted",
   );
-  assert.deepEqual(await statements("edited"), [["my door code is zxq4711, backwards", 1]]);
+  assert.deepEqual(await statements("edited"), [["my shelf mark is zxq4711, backwards", 1]]);
   // What a tool found is shown as it is in the log.
   await checkFold(weir, "edited");
-  await edit(weir, "edited", "@Weir /remember my door code is zxq5822");
-  assert.deepEqual(await statements("edited"), [["my door code is zxq5822", 1]]);
+  await edit(weir, "edited", "@Weir /remember my shelf mark is zxq5822");
+  assert.deepEqual(await statements("edited"), [["my shelf mark is zxq5822", 1]]);
   assert.doesNotMatch(await command(weir, "edited", "memory"), /zxq4711/);
   await edit(weir, "edited", "@Weir never mind");
   assert.deepEqual(await statements("edited"), []);

@@ -221,7 +221,7 @@ test("a smaller window compacts at once by its own thresholds, and no turn break
     model === SUMMARISER ? text("Ann measures the river each morning.") : text("noted", { usage: "none" }),
   );
   await fillTo(scene, "shrinks", BACKGROUND - 0.2);
-  await using weir = await scene.start({ top: '[models."small-model"]\ncontext_window = 4096\n' });
+  await using weir = await scene.start({ top: '[models."small-model"]\ncontext_window = 4600\n' });
   await askIn(weir, server, "shrinks", reading(1));
   await quiet(weir, "shrinks");
   const asked = (model: string): number => server.requests.filter(({ body }) => body.model === model).length;

@@ -60,7 +60,7 @@ const savesTwo = toolCalls([
         {
           type: "fact",
           subject: "Ann",
-          statement: "Ann is somebody who is quoted.",
+          statement: "Ann wrote the reading into the green book.",
           quote: "Ann",
           sources: [5, 6],
         },
@@ -105,7 +105,7 @@ test("a deleted message goes from summaries, memories and prompts; its summaries
     { kind: "digest", needsRedo: true },
   ]);
   assert.deepEqual(await open.sql("select statement from memories"), [
-    { statement: "Ann is somebody who is quoted." },
+    { statement: "Ann wrote the reading into the green book." },
   ]);
   const between = said(await ask(weir, server, room, "is it gone?"));
   assert.match(between[1] ?? "", /^\[Compaction Summary\]: An extract, word for word/);

@@ -226,3 +226,13 @@ test("an agent whose fixed part leaves no room under the target is refused, with
   await using weir = await scene.start({ agent: instructions, window: 16_000 });
   assert.equal(weir.daemon.registry.size, 0);
 });
+
+test("an agent starts in 8k, 16k and 32k, also where its fixed part leaves little more than 15 % under the target", async () => {
+  await using scene = await openScene();
+  const words = { 8192: 500, 16_384: 2500, 32_768: 6500 };
+  for (const [window, count] of Object.entries(words)) {
+    const agent = `instructions = "${"word ".repeat(count)}"`;
+    await using weir = await scene.start({ agent, window: Number(window) });
+    assert.equal(weir.daemon.registry.size, 0);
+  }
+});

@@ -32,10 +32,12 @@ id = "main"
 name = "Weir"
 model = "test-model"
 compactor_model = "summariser"
-# In this window and without that tool, no request of the channel stands so near a threshold that it matters how soon a summary is there.
+# In this window and without these tools, no request of the channel stands so near a threshold that it matters how soon a summary is there.
 context_window = 8000
 max_output_tokens = 512
 generation_reserve = 512
+[agents.questions]
+enabled = false
 [agents.reminders]
 enabled = false
 [agents.compaction]
@@ -134,9 +136,9 @@ async function real({ open }: Scene): Promise<Real> {
 }
 
 /** Within a twentieth, and within one of small numbers. */
-function assertNear(simulated: number, counted: number, what: string): void {
+function assertNear(simulated: number, counted: number, what: string, share = 0.05): void {
   assert.ok(
-    Math.abs(simulated - counted) <= Math.max(1, counted * 0.05),
+    Math.abs(simulated - counted) <= Math.max(1, counted * share),
     `${what}: ${simulated}, really ${counted}`,
   );
 }
@@ -171,8 +173,9 @@ for (const ahead of [true, false]) {
     assert.equal(now.requests, was.requests);
     assertNear(now.tokens.sent, was.sent, "tokens sent");
     assertNear(now.tokens.largest, was.largest, "the largest request");
+    // A merge's length is expected to be the mean, and how long the next one may be follows from it.
     for (const tier of ["background", "aggressive", "emergency"] as const)
-      assertNear(now.compactions[tier], was.committed[tier], tier);
+      assertNear(now.compactions[tier], was.committed[tier], tier, 0.1);
     assert.ok(was.committed.background > 5, `there was something to compare: ${JSON.stringify(was)}`);
     assert.equal(now.emergencies.omissions, 0);
   });

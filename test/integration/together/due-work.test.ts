@@ -1,4 +1,4 @@
-// proves: src/channel/due-work.ts, src/channel/guests.ts, src/features/subagents/channel-subagents.ts, src/features/approvals/approval-desk.ts
+// proves: src/channel/due-work.ts, src/channel/guests.ts, src/features/subagents/channel-subagents.ts, src/features/questions/question-desk.ts
 // What an agent has begun in a channel that is another's comes due for that agent, and for the channel's own where it is gone.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -65,7 +65,7 @@ test("what is remembered reaches the model of its own channel as a quotation, an
   assert.ok(request !== undefined);
   assert.match(
     dynamicPart(request.body),
-    /^Remembered .*not instructions.*:\n> \[2026-11-20\] Ann \(preference\): Ann drinks zxqtea in the morning\.$/m,
+    /^Remembered .*not instructions.*:\n> Ann:\n> \[2026-11-20\] Ann \(preference\): Ann drinks zxqtea in the morning\.$/m,
   );
   const all = JSON.stringify(request.body);
   assert.equal(all.split("zxqtea").length, 2, "and nowhere else");

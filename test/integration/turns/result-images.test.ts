@@ -1,4 +1,4 @@
-// proves: src/channel/turns/result-images.ts, src/mcp/result.ts, migrations/baseline/05_images.sql
+// proves: src/channel/turns/result-images.ts, src/mcp/result.ts, migrations/baseline/05_images.sql, migrations/0085_sent_pictures.sql
 // Pictures that a tool of a real server brings: shown to who sees while the turn runs, and to nobody else.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,6 +11,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { GIF, PNG } from "../../support/mcp/pictures.ts";
 import { heldText, status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
 import { told } from "../../support/together.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
@@ -145,7 +146,7 @@ test("a picture is shown behind the results in the rest of the turn, and in no l
   );
   const before = sent(server, first + 1);
   assert.deepEqual(sent(server, first + 2).slice(0, before.length), before);
-  assert.equal(await kept(), 0, "they go with the end of the turn");
+  await until("their end with the answer's delivery", async () => (await kept()) === 0);
   await told(weir, "and now?", { room: "seen" });
   assert.deepEqual([pictures(server), frames(server)], [[], []]);
   assert.match(results(server).at(-1) ?? "", /Here is a cow/);

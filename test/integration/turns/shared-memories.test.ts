@@ -14,16 +14,24 @@ import { TEST_DIGESTER } from "../../support/digester.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { until } from "../../support/patience.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
+import type { Behaviour } from "../../support/model-server.ts";
+import { isSubagents, spawn } from "../../support/subagents.ts";
+import { openTogether, THREE, type Together } from "../../support/together.ts";
+import { type OpenStore, openStore } from "../../store/open-store.ts";
 import type { TestWeir } from "../../support/weir.ts";
 
-type Place = Pick<InboundMessage, "kind" | "isPrivate" | "place">;
+type Place = Pick<InboundMessage, "kind" | "isPrivate" | "place"> & { readonly workspace?: string };
 
-function threadOf(channel: string): Place {
+function threadOf(channel: string, more: { readonly isExternal?: true } = {}): Place {
   return {
     kind: "thread",
-    place: { workspace: "W", channel: "a thread", parent: { id: channel, name: channel } },
+    place: { workspace: "W", channel: "a thread", parent: { id: channel, name: channel }, ...more },
   };
 }
+
+/** Of a channel that people of another organisation read, too. */
+const OUTSIDE = { isExternal: true } as const;
+const CONNECT = { workspace: "W", channel: "connect", parent: null, ...OUTSIDE };
 
 /** Nobody has said anything there: all of it is in view. */
 const NEW_PLACES: Readonly<Record<string, Place>> = {
@@ -32,6 +40,7 @@ const NEW_PLACES: Readonly<Record<string, Place>> = {
   "new-under-public": threadOf("public"),
   "new-under-private": threadOf("private"),
   "new-dm": { kind: "dm" },
+  "new-connect": { kind: "channel", isPrivate: false, place: CONNECT },
 };
 
 const PLACES: Readonly<Record<string, Place>> = {
@@ -43,6 +52,12 @@ const PLACES: Readonly<Record<string, Place>> = {
   group: { kind: "channel", isPrivate: true },
   untold: { kind: "channel" },
   dm: { kind: "dm" },
+  // Slack tells of a thread in a direct message as of another one.
+  "under-dm": { kind: "dm" },
+  connect: { kind: "channel", isPrivate: false, place: CONNECT },
+  "under-connect": threadOf("connect", OUTSIDE),
+  // The same people in another workspace.
+  abroad: { kind: "channel", isPrivate: false, workspace: "V" },
   "under-public": threadOf("public"),
   "under-private": threadOf("private"),
 };
@@ -51,12 +66,24 @@ const PLACES: Readonly<Record<string, Place>> = {
 const SEEN: Readonly<Record<string, readonly string[]>> = {
   public: ["public", "square", "private", "closed", "group", "untold", "under-public", "under-private"],
   private: ["private", "under-private"],
+  connect: [
+    "connect",
+    "public",
+    "square",
+    "private",
+    "closed",
+    "group",
+    "untold",
+    "under-public",
+    "under-private",
+    "under-connect",
+  ],
 };
 
 async function say(weir: TestWeir, room: string, words: string, addressed = false): Promise<void> {
   const place = PLACES[room];
   assert.ok(place !== undefined);
-  await weir.say(words, { room, ...place, workspace: "W", addressed });
+  await weir.say(words, { room, workspace: "W", ...place, addressed });
 }
 
 /** In each place somebody tells a secret, which is remembered, and is out of view. */
@@ -117,12 +144,119 @@ test("a secret of a place shows in no place whose people were not told it, whate
   await using scene = await openScene();
   await using weir = await scene.start({}, undefined, { sharesMemory: true });
   await tellSecrets(scene, weir);
+  for (const room of Object.keys(PLACES))
+    assert.match(
+      await command(weir, room, `remind in 3 days The code of the safe is zxq${room}.`, ANN),
+      /^Reminder \d+ is set/,
+    );
   for (const room of Object.keys(PLACES)) {
     const told = await toldIn(scene, weir, room);
     for (const from of Object.keys(PLACES)) {
       const may = (SEEN[from === "square" ? "public" : from] ?? [from]).includes(room);
       if (from === "square" && room.startsWith("under-")) continue;
       assert.equal(told.includes(`zxq${from}.`), may, `what was told in ${from}, in ${room}`);
+    }
+  }
+});
+
+const SUBAGENTS = "[agents.subagents]\nenabled = true\n";
+const HELPERS = THREE.replaceAll(/(?=\n\[\[agents\]\]|$)/g, `\n${SUBAGENTS}`).replace(`\n${SUBAGENTS}`, "");
+const LOOKS = ["search_history", "memory_recall"].map((name) => ({
+  name,
+  arguments: { query: "the code of the safe" },
+}));
+
+const ENDS = ["researcher-model", "subagent of main-model", "subagent of researcher-model"];
+
+/** The agent of the place has a subagent look, then hands over to another one, which looks as well, and has a subagent look. */
+function lookThrough({ server }: Together, task: string, message: string): ReadonlySet<string> {
+  const steps: Readonly<Record<string, Behaviour[]>> = {
+    "main-model": [
+      spawn(task),
+      toolCalls([{ name: "hand_off", arguments: { agent: "researcher", message } }]),
+    ],
+    "researcher-model": [toolCalls(LOOKS), spawn(task)],
+    "subagent of main-model": [toolCalls(LOOKS)],
+    "subagent of researcher-model": [toolCalls(LOOKS)],
+  };
+  const did = new Set<string>();
+  server.respond((request) => {
+    const who = isSubagents(request) ? `subagent of ${request.model}` : (request.model ?? "");
+    const next = steps[who]?.shift();
+    if (next === undefined) did.add(who);
+    return next ?? text("done");
+  });
+  return did;
+}
+
+/** Waits until a place's agents, and their subagents, have looked and rest. */
+async function settled(
+  { sql }: Pick<OpenStore, "sql">,
+  room: string,
+  did: ReadonlySet<string>,
+): Promise<void> {
+  await until(`rest in ${room}`, async () => {
+    if (!ENDS.every((one) => did.has(one))) return false;
+    const [row] = await sql<{ left: number }>(
+      `select (select count(*) from turns t where t.channel_id = c.id and t.settled_at is null)
+            + (select count(*) from subagents s where s.channel_id = c.id and s.closed_at is null) as left
+         from channels c where c.name = $1`,
+      room,
+    );
+    return Number(row?.left) === 0;
+  });
+}
+
+/** In each place a secret is said, another one handed over, and a third one is a subagent's task; two are remembered. */
+async function passSecrets(together: Together, open: OpenStore, weir: TestWeir): Promise<void> {
+  for (const room of Object.keys(PLACES)) {
+    const [statement, handed] = ["zxq", "zxh"].map((word) => `The code of the safe is ${word}${room}.`);
+    assert.ok(statement !== undefined && handed !== undefined);
+    const did = lookThrough(together, `The code of the safe is zxs${room}.`, handed);
+    await say(weir, room, statement);
+    await say(weir, room, "look for it", true);
+    await settled(open, room, did);
+    const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+    assert.ok(row);
+    const [entry] = await open.sql<{ seq: number }>(
+      "select seq from entries where channel_id = $1 and message_id like 'handoff/%'",
+      row.id,
+    );
+    assert.ok(entry !== undefined, room);
+    await rememberIn(open, row.id, { statement, sources: [{ seq: 1, quote: statement }] });
+    await rememberIn(open, row.id, { statement: handed, sources: [{ seq: entry.seq, quote: handed }] });
+    await (await weir.daemon.registry.get(row.id)).reset();
+  }
+  while ((await open.store.search.behind()).length > 0) await delay(20);
+}
+
+test("a secret that is handed over, or told to a subagent, shows in no place whose people were not told it", async () => {
+  await using together = await openTogether();
+  await using weir = await together.start({
+    config: HELPERS,
+    also: ["researcher"],
+    binding: { sharesMemory: true },
+  });
+  await using open = openStore(together.connection);
+  await passSecrets(together, open, weir);
+  const { server } = together;
+  for (const room of Object.keys(PLACES)) {
+    const did = lookThrough(together, "Find the code of the safe.", "Find the code of the safe.");
+    const before = server.requests.length;
+    await say(weir, room, "what is the code of the safe?", true);
+    await settled(open, room, did);
+    const asked = server.requests.slice(before).map(({ body }) => body);
+    const told = [JSON.stringify(asked)];
+    for (const typed of ["subagents", "agents", "why", "context", "memory the code of the safe"])
+      told.push(await command(weir, room, typed, BEN));
+    const all = told.join("\n");
+    for (const from of Object.keys(PLACES)) {
+      const may = (SEEN[from === "square" ? "public" : from] ?? [from]).includes(room);
+      if (from === room || (from === "square" && room.startsWith("under-"))) continue;
+      for (const kind of ["zxq", "zxh"])
+        assert.equal(all.includes(`${kind}${from}.`), may, `${kind}: what was told in ${from}, in ${room}`);
+      // A task is worked on, and remembered nowhere.
+      if (!may) assert.ok(!all.includes(`zxs${from}.`), `a task of ${from}, in ${room}`);
     }
   }
 });
@@ -141,8 +275,8 @@ async function firstToldIn({ server }: Scene, weir: TestWeir, room: string): Pro
   const before = server.requests.length;
   await weir.say("what is the code of the safe?", {
     room,
-    ...NEW_PLACES[room],
     workspace: "W",
+    ...NEW_PLACES[room],
     addressed: true,
   });
   await weir.event("reply_delivered", () => isDelivered(weir, room));
@@ -165,6 +299,7 @@ test("memories of elsewhere are recalled in a place where nothing was summarised
       "new-under-public": ["public"],
       "new-under-private": ["public", "private"],
       "new-dm": [],
+      "new-connect": [],
     },
     apart: {
       "new-public": [],
@@ -172,6 +307,7 @@ test("memories of elsewhere are recalled in a place where nothing was summarised
       "new-under-public": ["public"],
       "new-under-private": ["private"],
       "new-dm": [],
+      "new-connect": [],
     },
   });
 });
@@ -249,7 +385,7 @@ test("another agent's memories show where one's own would, to the agent to which
   const other = agentId("other");
   for (const [name, place] of Object.entries(PLACES)) {
     const address = { platform: "test", name };
-    const described = { ...place, kind: place.kind ?? "channel", workspace: "W", agent: other };
+    const described = { workspace: "W", ...place, kind: place.kind ?? "channel", agent: other };
     const id = await open.store.channels.open({ address, ...described, sharesMemory: true });
     const statement = `The code of the safe is zxq${name}.`;
     const seq = await open.say(id, statement, { addressed: false });

@@ -16,7 +16,7 @@ const call = (id: string, query: string) => ({
   arguments: JSON.stringify({ query }),
 });
 const CAT = { type: "image/png", base64: "CAT" };
-/** Two turns: the first one called twice and answered, the second one has called and is shown a picture. */
+/** Two turns: the first one called twice and answered, the second one has called, is shown a picture, and has taken in a message. */
 const PIECES: readonly ModelMessage[] = [
   { role: "system", text: "You are Weir." },
   { role: "user", text: "[10:00] Ann: where is the key?" },
@@ -28,6 +28,9 @@ const PIECES: readonly ModelMessage[] = [
   { role: "assistant", text: "", calls: [call("c", "cat")] },
   { role: "tool", callId: "c", text: "a picture" },
   { role: "user", text: "[System: picture 1]", images: [CAT], isOfImages: true },
+  { role: "assistant", text: "", calls: [call("d", "dog")] },
+  { role: "tool", callId: "d", text: "no dog" },
+  { role: "user", text: "[10:06] Ben: the black one", isSteering: true },
 ];
 const { messages: MESSAGES, places: PLACES } = canonical(PIECES);
 const REQUEST: ModelRequest = {
@@ -74,10 +77,12 @@ describe("a request for a model that does not know all roles", () => {
         ["user", "[10:05] Ben: and the cat?"],
         ["assistant", 'called search_history({"query":"cat"})'],
         ["user", "[System: search_history returned]\n> a picture\n[System: picture 1]"],
+        ["assistant", 'called search_history({"query":"dog"})'],
+        ["user", "[System: search_history returned]\n> no dog\n[10:06] Ben: the black one"],
       ],
     );
-    const last = messages.at(-1);
-    assert.deepEqual(last?.role === "user" && last.images, [{ ...CAT, at: last?.text.length }]);
+    const pictured = messages.at(-3);
+    assert.deepEqual(pictured?.role === "user" && pictured.images, [{ ...CAT, at: pictured?.text.length }]);
   });
 
   test("has roles that take turns, and begins as the one before it, wherever that ended", () => {

@@ -266,3 +266,21 @@ test("the offline model quotes a remembered line, and not the marker behind the 
   assert.match(answer?.text ?? "", /> Ann drinks Earl Grey\.\n— Ann \(preference\), 2026-11-02/);
   assert.doesNotMatch(answer?.text ?? "", /truncated/);
 });
+
+test("the offline model quotes a statement of a page, without the name over the next page", async () => {
+  const dynamic: ModelMessage = {
+    role: "user",
+    text: [
+      "[System: what is true just now; nobody said this, and it wants no answer]",
+      "Remembered of people who ask or are asked about:",
+      "> Ann:",
+      "> [2026-11-02] Ann (preference): Ann drinks Earl Grey.",
+      "> Zoltan:",
+      "> [2026-11-03] Zoltan (fact): Zoltan rows.",
+    ].join("\n"),
+  };
+  const messages = [SYSTEM, said("14:05", "Ben", "what of Zoltan?"), dynamic];
+  const { answer } = await ask(createOfflineModel(), { messages });
+  assert.match(answer?.text ?? "", /> Zoltan rows\.\n— Zoltan \(fact\), 2026-11-03/);
+  assert.doesNotMatch(answer?.text ?? "", /Zoltan:|Earl/);
+});

@@ -69,6 +69,12 @@ export const DISCORD_SAMPLES: readonly DiscordSample[] = [
   { name: "a text", content: "hello", raw: {}, seen: "hello" },
   { name: "a bot's embed", byBot: true, raw: { embeds: [EMBED] }, seen: EMBED_SEEN },
   {
+    name: "a bot's embed of a picture alone",
+    byBot: true,
+    raw: { embeds: [{ type: "rich", image: { url: "https://x.example/a.png" } }] },
+    seen: "[picture]",
+  },
+  {
     name: "a person's link with its preview",
     content: "see https://x.example",
     raw: { embeds: [{ type: "link", url: "https://x.example", title: "X" }] },

@@ -190,6 +190,27 @@ test("a person's id stands for a name that Slack does not tell", async () => {
   assert.deepEqual(messagesOf(scene)[0]?.author, { id: ana.id, name: ana.id, isBot: false });
 });
 
+test("people of other workspaces and guests are marked in the log, and are mentioned by their names", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general, platform } = scene;
+  const profile = { display_name: "Cleo", real_name: "Cleo Mill", name: "cleo", is_restricted: false };
+  const raw = { user_team: "T0OTHERTEAM", source_team: "T0OTHERTEAM", user_profile: profile };
+  const bea = slack.world.addUser("bea");
+  slack.faults.next({ method: "users.info", fault: "error", error: "user_not_found", times: 2 });
+  slack.world.say(ana, general, "hello", { raw });
+  await until(scene, "the message", 1);
+  slack.world.say(bea, general, "hello", {
+    raw: { user_profile: { ...profile, display_name: "Bea", is_restricted: true } },
+  });
+  await until(scene, "both", 2);
+  assert.deepEqual(
+    messagesOf(scene).map(({ author }) => author.name),
+    ["Cleo (other workspace)", "Bea (guest)"],
+  );
+  await platform.send(outbound({ platform, channel: general.id }, { text: "@Cleo and @Bea" }));
+  assert.equal(slack.messages(general).at(-1)?.text, `<@${ana.id}> and <@${bea.id}>`);
+});
+
 test("an answer mentions people whom it has met by their names, and nobody else", async () => {
   await using scene = await openSlackScene();
   const { slack, ana, general, platform } = scene;

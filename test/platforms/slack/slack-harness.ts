@@ -39,6 +39,8 @@ export function slackConfig(slack: SlackServer, overrides: Partial<SlackConfig> 
   return {
     botToken: slack.botToken,
     intake: { mode: "socket", appToken: slack.appToken },
+    agentView: "auto",
+    feedbackButtons: false,
     apiUrl: slack.apiUrl.replace(/\/$/, ""),
     dm: "everyone",
     allow: [],
@@ -64,6 +66,8 @@ export interface SceneOptions {
   readonly server?: SlackServerOptions;
   readonly config?: (slack: SlackServer) => Partial<SlackConfig>;
   readonly timing?: Partial<SlackTiming>;
+  /** Default: three. */
+  readonly commands?: readonly PlatformCommand[];
   /** Runs before the adapter is started. */
   readonly before?: (slack: SlackServer, inbox: RecordingInbox) => void;
 }
@@ -79,7 +83,7 @@ export async function openSlackScene(options: SceneOptions = {}): Promise<SlackS
   const platform = createSlack({
     config: slackConfig(slack, options.config?.(slack)),
     log,
-    commands: COMMANDS,
+    commands: options.commands ?? COMMANDS,
     timing: { ...FAST, ...options.timing },
     onListening: (port) => {
       slack.requestUrl.url = `http://127.0.0.1:${port}/slack/events`;
@@ -169,11 +173,11 @@ export function botTexts(slack: SlackServer, channel: SlackChannel, threadTs?: s
 }
 
 /** The adapter of another process, which sends only. */
-export function openSender(slack: SlackServer): Platform {
+export function openSender(slack: SlackServer, timing: Partial<SlackTiming> = {}): Platform {
   return createSlack({
     config: slackConfig(slack),
     log: pino({ level: "silent" }),
     commands: [],
-    timing: FAST,
+    timing: { ...FAST, ...timing },
   });
 }

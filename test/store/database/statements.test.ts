@@ -12,6 +12,8 @@ const pool = new pg.Pool(
     ? { connectionString: target.connection.url, max: 1 }
     : { ...target.connection, max: 1 },
 );
+// The database is dropped while a connection ends.
+pool.on("error", () => undefined);
 pool.on("connect", (client) => void client.on("error", () => undefined));
 after(async () => {
   await pool.end();

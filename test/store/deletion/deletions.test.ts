@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import type { JobResult } from "../../../src/core/compaction.ts";
 import { agentId, type ChannelId, memoryId, type Owner } from "../../../src/core/ids.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
-import { ApprovalStore } from "../../../src/features/approvals/approval-store.ts";
+import { QuestionStore } from "../../../src/features/questions/question-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
 import { ENGINE } from "../carriers-with.ts";
@@ -351,8 +351,10 @@ test("a turn that settles before it knows of a deletion logs no words of its cal
       memories: [],
     },
   ] as const;
-  const news = { asked: [{ ...waits, fingerprint: "f", expireMs: 60_000 }] };
-  const approvals = new ApprovalStore(weir.db);
+  const news = {
+    asked: [{ ...waits, fingerprint: "f", expireMs: 60_000, kind: "approval", isForAnybody: false } as const],
+  };
+  const approvals = new QuestionStore(weir.db);
   await store.log.appendTurnEntries(owner, { id: turn.id, after: asked }, drafts, new Date(), {
     write: async (client, by) => approvals.note(client, owner, by, news),
   });
@@ -463,8 +465,8 @@ test("a turn that began after a deletion hands over none of its words until its 
 test("a call whose turn was shown a removed memory is logged without words, and so is its result", async () => {
   const { id: elsewhere } = await told(
     "shown-from",
-    ["the PIN is 774422"],
-    [{ statement: "The PIN is 774422.", quote: "the PIN is 774422", source: 1 }],
+    ["the boat has number 774422"],
+    [{ statement: "The boat has number 774422.", quote: "the boat has number 774422", source: 1 }],
   );
   const [memory] = await weir.sql<{ id: number }>("select id from memories where channel_id = $1", elsewhere);
   assert.ok(memory !== undefined);
@@ -487,6 +489,62 @@ test("a call whose turn was shown a removed memory is logged without words, and 
     new Date(),
   );
   assert.deepEqual(await said(id), []);
+});
+
+test("a call that repeats what a message said before an edit loses it with the message, though the log has forgotten that text", async () => {
+  const { id, epoch } = await weir.channel("forgotten");
+  const owner = { channel: id, epoch };
+  await weir.say(id, "my PIN is hidden", { id: "forgotten-1", addressed: false });
+  const asked = await weir.say(id, "what is my pin?", { id: "forgotten-2" });
+  const turn = await store.turns.begin(owner, asked, asked);
+  assert.ok(turn !== null);
+  await edit(id, "forgotten-1", "my PIN is 774422");
+  await store.log.appendTurnEntries(
+    owner,
+    { id: turn.id, after: 3 },
+    [{ kind: "tool_call", text: "", calls: CALLS }],
+    new Date(),
+  );
+  await edit(id, "forgotten-1", "my PIN is a secret");
+  await weir.sql(
+    `with made as (
+       insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live) values ($1, 1, 3, 1, 'model', 'so', 60, true))
+     update channels set covered_to = 3 where id = $1`,
+    id,
+  );
+  assert.deepEqual(await said(id), [{ kind: "tool_call" }], "the view shows it");
+  assert.deepEqual(
+    await weir.sql("select from revisions where channel_id = $1 and text like '%774422%'", id),
+    [],
+  );
+  await remove(id, "forgotten-1");
+  assert.deepEqual(await said(id), []);
+});
+
+test("a call that repeats an outdated text behind the edit loses it when it leaves the view, and with the message", async () => {
+  for (const way of ["covered", "deleted"] as const) {
+    const { id, epoch } = await weir.channel(`outdated-${way}`);
+    const owner = { channel: id, epoch };
+    await weir.say(id, "my PIN is 774422", { id: `${way}-1`, addressed: false });
+    const asked = await weir.say(id, "what is my pin?", { id: `${way}-2` });
+    const turn = await store.turns.begin(owner, asked, asked);
+    assert.ok(turn !== null);
+    await edit(id, `${way}-1`, "my PIN is a secret");
+    await edit(id, `${way}-1`, "my PIN is gone");
+    const calls = [{ kind: "tool_call", text: "", calls: CALLS }] as const;
+    const behind = { id: turn.id, after: 4, outdated: [{ draft: 0, seq: 1 }] };
+    await store.log.appendTurnEntries(owner, behind, calls, new Date());
+    assert.equal((await said(id)).length, 2, "the message still shows its first text");
+    if (way === "deleted") await remove(id, `${way}-1`);
+    else
+      await weir.sql(
+        `with made as (
+           insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live) values ($1, 1, 5, 1, 'model', 'so', 60, true))
+         update channels set covered_to = 5 where id = $1`,
+        id,
+      );
+    assert.deepEqual(await said(id), [], way);
+  }
 });
 
 test("a tool call can lose only its arguments and its text", async () => {

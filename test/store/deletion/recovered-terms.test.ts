@@ -1,4 +1,4 @@
-// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/features/approvals/carrier.ts, src/store/deletion/remaining-terms.ts
+// proves: src/store/deletion/fingerprints.ts, src/store/deletion/recovered-terms.ts, src/features/questions/carrier.ts, src/store/deletion/remaining-terms.ts
 // The deletion of a message whose text has expired removes what repeats it, and nothing else.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -280,6 +280,50 @@ test("an approval rule whose call has expired ends where it repeats a message th
     ["9090", "the weather"],
     "the call's turn has answered who said it, too",
   );
+});
+
+test("a question that outlives its call loses what repeats a message that is deleted", async () => {
+  const { id, owner, turn } = await tell("outlived", {
+    lines: [SECRET, "so", "so", "so", "so", "so", "open it"],
+  });
+  const calls = [
+    { id: "call-0", name: "open", arguments: '{"text":"safe 774411"}' },
+    { id: "call-1", name: "open", arguments: '{"text":"the weather"}' },
+  ];
+  await store.log.appendTurnEntries(
+    owner,
+    { id: turn.id, after: 7 },
+    [{ kind: "tool_call", text: "", calls }],
+    new Date(),
+  );
+  for (const call of calls)
+    await weir.sql(
+      `insert into approvals (channel_id, turn_id, call_id, agent, tool, arguments, fingerprint, state, expires_at)
+       values ($1, $2, $3, 'main', 'open', $4, $3, 'void', now())`,
+      id,
+      turn.id,
+      call.id,
+      call.arguments,
+    );
+  await store.turns.settle(owner, turn, answered("outlived"), new Date());
+  // The message that the turn answers waits for its summary, and the call does not.
+  await weir.sql(
+    `with made as (
+       insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, live, needs_redo)
+       values ($1, 7, 7, 1, 'model', 'so', 60, true, true), ($1, 8, 8, 1, 'model', 'so', 60, true, false))
+     update channels set covered_to = 8 where id = $1`,
+    id,
+  );
+  await expire();
+  assert.equal((await textsOf(id))[6], "open it");
+  const left = async (): Promise<unknown> =>
+    weir.sql("select arguments from approvals where channel_id = $1 order by id", id);
+  assert.deepEqual(
+    await left(),
+    calls.map((call) => ({ arguments: call.arguments })),
+  );
+  await remove(id, "outlived-1");
+  assert.deepEqual(await left(), [{ arguments: "" }, { arguments: calls[1]?.arguments }]);
 });
 
 test("an expired occurrence of a reminder is deleted with the message that asked for it, from summaries, too", async () => {

@@ -79,7 +79,7 @@ test("what a summary is made of has the newest text, also where the note of the 
   const style = {
     agentName: "Weir",
     time,
-    texts: { editNote: ({ text }: { text: string }) => text, absence: () => "" },
+    texts: { editNote: ({ text }: { text: string }) => text, absence: () => "", undelivered: () => "" },
   };
   assert.match(wholeTranscript(transcribe(current, style)), /^1\. .*Ann: meet at seven\n2\. .*Ann: fine$/);
   const frame = ({ lines }: { lines: string }): string => lines;

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
 import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind } from "../../../src/core/message.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import { openStore } from "../open-store.ts";
+import { openTestStore } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 let count = 0;
 
@@ -41,6 +35,10 @@ async function seen(asker: AskingChannel): Promise<string[]> {
   );
   const near = await store.vectors.memoriesNear(asker, { model: "m", bits: "1", most: 1, limit: 100 });
   assert.deepEqual(near.map(({ statement }) => statement).toSorted(), statements);
+  await open.sql("insert into speakers select id, 'ann', 'u-ann', 1 from channels on conflict do nothing");
+  const people = { words: ["ann"], asking: "" };
+  const { about } = await store.memories.searchWithPeople(asker, { ...query, people });
+  assert.deepEqual(about.memories.map(({ statement }) => statement).toSorted(), statements);
   return statements;
 }
 

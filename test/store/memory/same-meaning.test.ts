@@ -1,24 +1,18 @@
 // proves: migrations/baseline/10_meaning.sql, src/store/search/vectors.ts, src/store/memory/memory-scope.ts
 // What says the same in other words is one more proof, as far as vectors tell, and takes nothing with it when it goes.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { agentId, memoryId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
-import { createTestDatabase } from "../../support/database.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
 import { until } from "../../support/patience.ts";
-import { openStore } from "../open-store.ts";
+import { openTestStore } from "../open-store.ts";
 import { rememberIn } from "../remember.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 let count = 0;
 
@@ -82,6 +76,21 @@ async function told(asker: AskingChannel): Promise<[id: number, proofs: number][
 async function takeBack({ channel }: AskingChannel, { message }: Said): Promise<void> {
   await open.sql("select delete_message($1, $2)", channel, message);
 }
+
+test("what is preferred the other way round is no second proof, and ends what it was before", async () => {
+  const here = await place();
+  const first = await say(here, "Ann prefers tea to coffee", bits(10), { type: "preference" });
+  const second = await say(here, "Ann prefers coffee to tea", bits(60), { type: "preference" });
+  assert.notEqual(second.id, first.id);
+  const rows = await open.sql(
+    "select id, valid_to is null as holds from memories where channel_id = $1 order by id",
+    here.channel,
+  );
+  assert.deepEqual(rows, [
+    { id: first.id, holds: false },
+    { id: second.id, holds: true },
+  ]);
+});
 
 test("a message that says it twice is one proof", async () => {
   const asker = await place();

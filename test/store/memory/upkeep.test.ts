@@ -1,23 +1,17 @@
 // proves: migrations/baseline/09_memory.sql, src/memory/statement-marks.ts, src/store/memory/memory-rows.ts
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import { agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
-import { createTestDatabase } from "../../support/database.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
-import { openStore } from "../open-store.ts";
+import { openTestStore } from "../open-store.ts";
 import { foldBehind, rememberIn } from "../remember.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const { store } = open;
 let count = 0;
 

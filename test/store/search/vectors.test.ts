@@ -1,17 +1,11 @@
 // proves: src/store/search/vectors.ts, migrations/baseline/10_meaning.sql
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { agentId } from "../../../src/core/ids.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import { openStore } from "../open-store.ts";
+import { openTestStore } from "../open-store.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 
-const database = await createTestDatabase();
-const open = openStore(database.connection);
-after(async () => {
-  await open[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-});
+const open = await openTestStore();
 const MODEL = "words";
 const LIMIT = 4;
 

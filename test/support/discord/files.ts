@@ -7,9 +7,11 @@ import type { State } from "./state.ts";
 /** An attachment, and how the CDN serves it. */
 export interface FileDraft {
   readonly name: string;
-  /** Its text, or a number of zero bytes. */
-  readonly body: string | number;
+  /** Its text, its bytes, or a number of zero bytes. */
+  readonly body: string | number | Uint8Array;
   readonly contentType?: string;
+  /** Fields of its payload that this server does not model. */
+  readonly raw?: object;
   /** The size in the message's payload. Default: the true one. */
   readonly claimedSize?: number;
   /** Time until the first byte, ms. */
@@ -36,6 +38,7 @@ export function storeFile(
     url: `${state.origin}${path}`,
     size: "claimedSize" in draft && draft.claimedSize !== undefined ? draft.claimedSize : body.byteLength,
     body,
+    raw: "raw" in draft ? (draft.raw ?? {}) : {},
     delayMs: "delayMs" in draft ? (draft.delayMs ?? 0) : 0,
     isMissing: "isMissing" in draft ? (draft.isMissing ?? false) : false,
     stallsAfter: "stallsAfter" in draft ? (draft.stallsAfter ?? null) : null,

@@ -9,6 +9,7 @@ import {
   type APIEmbed,
 } from "discord.js";
 
+import { buttonsIn, wordsIn } from "./components.ts";
 import { toMessage } from "./message-payload.ts";
 import { toChannel, toFullMember, toUser } from "./payloads.ts";
 import type { ChannelRecord, CommandRecord, InteractionRecord, MessageRecord } from "./records.ts";
@@ -54,7 +55,7 @@ export function pressButton(
   press: { userId: string; channel: ChannelRecord; message: MessageRecord; label: string },
 ): InteractionRecord {
   const { channel, userId, message, label } = press;
-  const buttons = message.components.flatMap((row) => row.components);
+  const buttons = buttonsIn(message);
   const button = buttons.find((one) => one.label === label);
   if (button === undefined)
     throw new Error(`That message has the buttons ${buttons.map((one) => one.label).join(", ")}.`);
@@ -73,6 +74,19 @@ export function sendPress(
   });
 }
 
+/** A person fills in the form that an interaction has opened, and sends it. @throws Error if it opened none */
+export function sendModal(state: State, interactionId: string, words: string): InteractionRecord {
+  const opened = state.interactions.get(interactionId);
+  if (opened?.modal == null) throw new Error("That interaction has opened no form.");
+  const { customId, field, maxLength } = opened.modal;
+  if (words.length > maxLength) throw new Error(`The form takes ${maxLength} characters.`);
+  const text = { type: ComponentType.TextInput, id: 2, custom_id: field, value: words };
+  const channel = state.channel(opened.channelId);
+  return interact(state, { channel, userId: opened.userId, name: customId }, InteractionType.ModalSubmit, {
+    data: { custom_id: customId, components: [{ type: ComponentType.Label, id: 1, component: text }] },
+  });
+}
+
 function interact(
   state: State,
   who: { readonly channel: ChannelRecord; readonly userId: string; readonly name: string },
@@ -88,6 +102,7 @@ function interact(
     commandName,
     createdAt: performance.now(),
     acknowledgedBy: null,
+    modal: null,
     originalId: null,
     messageIds: [],
   };
@@ -118,8 +133,8 @@ export function answersTo(state: State, interactionId: string): CommandAnswer[] 
   return interaction.messageIds.flatMap((id) => {
     const message = state.messages.get(id);
     if (message === undefined) return [];
-    const { content: text, embeds, isEphemeral, isLoading } = message;
-    return [{ id, text, embeds, isEphemeral, isLoading }];
+    const { embeds, isEphemeral, isLoading } = message;
+    return [{ id, text: wordsIn(message), embeds, isEphemeral, isLoading }];
   });
 }
 

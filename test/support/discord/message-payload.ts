@@ -32,6 +32,7 @@ export function toMessage(state: State, message: MessageRecord, seesContent: boo
           content_type: file.contentType,
           url: file.url,
           proxy_url: file.url,
+          ...file.raw,
         }))
       : [],
     components: isOpen ? message.components.map((row) => structuredClone(row)) : [],

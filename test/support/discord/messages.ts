@@ -3,7 +3,7 @@ import { ChannelType, GatewayIntentBits, MessageType, type APIEmbed } from "disc
 
 import { gatewayFields, toEmoji, toMessage } from "./message-payload.ts";
 import { toFullMember, toThread } from "./payloads.ts";
-import type { ActionRow, AllowedMentions, ChannelRecord, FileRecord, MessageRecord } from "./records.ts";
+import type { ActionRow, AllowedMentions, Box, ChannelRecord, FileRecord, MessageRecord } from "./records.ts";
 import type { State } from "./state.ts";
 
 export interface Draft {
@@ -16,7 +16,7 @@ export interface Draft {
   readonly replyTo?: string | null;
   readonly nonce?: string | number | null;
   readonly embeds?: readonly APIEmbed[];
-  readonly components?: readonly ActionRow[];
+  readonly components?: readonly (ActionRow | Box)[];
   readonly files?: readonly FileRecord[];
   readonly raw?: object;
   readonly allowedMentions?: AllowedMentions | null;
@@ -61,7 +61,7 @@ export function postMessage(state: State, draft: Draft): MessageRecord {
 export interface Change {
   readonly content?: string | undefined;
   readonly embeds?: readonly APIEmbed[] | undefined;
-  readonly components?: readonly ActionRow[] | undefined;
+  readonly components?: readonly (ActionRow | Box)[] | undefined;
   readonly files?: readonly FileRecord[] | undefined;
   readonly allowedMentions?: AllowedMentions | undefined;
 }

@@ -1,6 +1,7 @@
 import {
   ApplicationFlags,
   ChannelType,
+  ForumLayoutType,
   OverwriteType,
   PermissionFlagsBits,
   ThreadAutoArchiveDuration,
@@ -66,7 +67,7 @@ export function toChannel(state: State, channel: ChannelRecord): APIChannel {
     return { ...common, type: ChannelType.DM, name: null, recipients };
   }
   if (channel.thread !== null) return toThread(state, channel);
-  return {
+  const text: APIChannel = {
     ...common,
     type: ChannelType.GuildText,
     guild_id: channel.guildId,
@@ -77,6 +78,15 @@ export function toChannel(state: State, channel: ChannelRecord): APIChannel {
     parent_id: channel.parentId,
     permission_overwrites: overwritesOf(channel, channel.guildId),
     rate_limit_per_user: 0,
+  };
+  if (channel.type !== ChannelType.GuildForum) return text;
+  return {
+    ...text,
+    type: ChannelType.GuildForum,
+    available_tags: [],
+    default_reaction_emoji: null,
+    default_sort_order: null,
+    default_forum_layout: ForumLayoutType.NotSet,
   };
 }
 
@@ -98,7 +108,7 @@ export function toThread(state: State, channel: ChannelRecord): APIThreadChannel
       archived: thread?.isArchived ?? false,
       archive_timestamp: thread?.archivedAt ?? new Date().toISOString(),
       auto_archive_duration: ThreadAutoArchiveDuration.OneDay,
-      locked: false,
+      locked: thread?.isLocked ?? false,
     },
   };
 }

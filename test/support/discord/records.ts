@@ -5,6 +5,7 @@ import type {
   APIButtonComponentWithCustomId,
   APIEmbed,
   ChannelType,
+  ComponentType,
   MessageType,
 } from "discord.js";
 
@@ -47,11 +48,13 @@ export interface ThreadRecord {
   readonly ownerId: string;
   archivedAt: string;
   isArchived: boolean;
+  /** Only moderators can write there, or reopen it. */
+  isLocked: boolean;
 }
 
 export interface ChannelRecord {
   readonly id: string;
-  readonly type: ChannelType.GuildText | ChannelType.PublicThread | ChannelType.DM;
+  type: ChannelType.GuildText | ChannelType.GuildForum | ChannelType.PublicThread | ChannelType.DM;
   name: string;
   /** Null for a DM. */
   readonly guildId: string | null;
@@ -74,6 +77,7 @@ export interface FileRecord {
   /** The size in the message's payload. */
   readonly size: number;
   readonly body: Uint8Array;
+  readonly raw: object;
   /** Time until the first byte, ms. */
   readonly delayMs: number;
   readonly isMissing: boolean;
@@ -91,6 +95,16 @@ export interface AllowedMentions {
 
 /** Buttons below a message, with their payloads. */
 export type ActionRow = APIActionRowComponent<APIButtonComponentWithCustomId>;
+/** A box of a message in components alone. */
+export interface Box {
+  readonly type: ComponentType.Container;
+  readonly accent_color?: number;
+  readonly components: (
+    | ActionRow
+    | { type: ComponentType.TextDisplay; content: string }
+    | { type: ComponentType.Separator }
+  )[];
+}
 
 export interface MessageRecord {
   readonly id: string;
@@ -105,7 +119,7 @@ export interface MessageRecord {
   content: string;
   editedAt: string | null;
   embeds: readonly APIEmbed[];
-  components: readonly ActionRow[];
+  components: readonly (ActionRow | Box)[];
   files: readonly FileRecord[];
   /** Fields as the service sends them, in place of the others: for content that this server does not model. */
   raw: object;
@@ -122,6 +136,15 @@ export interface CommandRecord {
   command: APIApplicationCommand;
 }
 
+/** A form with one text. */
+export interface ModalRecord {
+  readonly customId: string;
+  readonly title: string;
+  readonly label: string;
+  readonly field: string;
+  readonly maxLength: number;
+}
+
 export interface InteractionRecord {
   readonly id: string;
   readonly token: string;
@@ -132,6 +155,8 @@ export interface InteractionRecord {
   readonly createdAt: number;
   /** The type of the acknowledging callback. */
   acknowledgedBy: number | null;
+  /** The form that it opened. */
+  modal: ModalRecord | null;
   originalId: string | null;
   /** All answers, the original first. Ephemeral ones are only here, and in `State.messages`. */
   readonly messageIds: string[];

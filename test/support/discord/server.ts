@@ -16,6 +16,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
+import { wordsIn } from "./components.ts";
 import { CONTROL_PATH, serveControl } from "./control.ts";
 import { Faults } from "./faults.ts";
 import { serveFile } from "./files.ts";
@@ -108,7 +109,7 @@ export class DiscordServer implements AsyncDisposable {
       id: message.id,
       authorId: message.authorId,
       isBots: message.authorId === this.#state.bot.id,
-      text: message.content,
+      text: wordsIn(message),
       replyTo: message.replyTo,
       isEdited: message.editedAt !== null,
       isLoading: message.isLoading,
@@ -122,6 +123,14 @@ export class DiscordServer implements AsyncDisposable {
     return this.messages(channelId)
       .filter((message) => message.isBots)
       .map((message) => message.text);
+  }
+
+  /** Files of the bot's messages there, oldest first: `NAME: TEXT`. */
+  sentFiles(channelId: string): string[] {
+    return this.#state
+      .history(this.#state.channel(channelId))
+      .filter(({ authorId }) => authorId === this.#state.bot.id)
+      .flatMap(({ files }) => files.map(({ name, body }) => `${name}: ${Buffer.from(body).toString()}`));
   }
 
   /** The people whom a message pinged. */

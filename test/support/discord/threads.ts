@@ -21,12 +21,18 @@ export function createThread(
     guildId: parent.guildId,
     parentId: parent.id,
     recipientId: null,
-    thread: { ownerId: options.ownerId, archivedAt: new Date().toISOString(), isArchived: false },
+    thread: {
+      ownerId: options.ownerId,
+      archivedAt: new Date().toISOString(),
+      isArchived: false,
+      isLocked: false,
+    },
     access: parent.access,
     messageIds: [],
   };
   state.channels.set(id, thread);
   emitThread(state, "THREAD_CREATE", thread);
+  if (parent.type === ChannelType.GuildForum) return thread;
   if (options.fromMessage === undefined) {
     const type = MessageType.ThreadCreated;
     postMessage(state, { channelId: parent.id, authorId: options.ownerId, content: options.name, type });

@@ -2,10 +2,12 @@
 import { ChannelType, EmbedType, GatewayIntentBits, PermissionFlagsBits, type APIEmbed } from "discord.js";
 
 import { storeFile, type FileDraft } from "./files.ts";
+import { buttonsIn, wordsIn } from "./components.ts";
 import {
   answersTo,
   invokeCommand,
   pressButton,
+  sendModal,
   sendPress,
   type CommandAnswer,
   type CommandOptions,
@@ -246,6 +248,27 @@ export class World {
     return createThread(this.#state, this.#state.channel(channelId), { name, ownerId, fromMessage }).id;
   }
 
+  /** A moderator archives a thread, in which only moderators can write from then on. */
+  lock(threadId: string, isLocked = true): void {
+    const channel = this.#state.channel(threadId);
+    if (channel.thread !== null) channel.thread.isLocked = isLocked;
+    setArchived(this.#state, channel, isLocked);
+  }
+
+  /** A channel becomes a forum: its threads stay, and it takes no messages of its own. */
+  toForum(channelId: string): void {
+    const channel = this.#state.channel(channelId);
+    channel.type = ChannelType.GuildForum;
+    this.#emitGuilds("CHANNEL_UPDATE", toChannel(this.#state, channel));
+  }
+
+  /** A person's post in a forum: a thread that begins with a message of its own id. */
+  openPost(userId: string, forumId: string, name: string, text: string): string {
+    const thread = createThread(this.#state, this.#state.channel(forumId), { name, ownerId: userId });
+    postMessage(this.#state, { id: thread.id, channelId: thread.id, authorId: userId, content: text });
+    return thread.id;
+  }
+
   archive(threadId: string): void {
     setArchived(this.#state, this.#state.channel(threadId), true);
   }
@@ -288,18 +311,29 @@ export class World {
     return { id, responses: () => this.responses(id) };
   }
 
+  /** The title and the label of the form that an interaction has opened; null: none yet. */
+  form(interactionId: string): { readonly title: string; readonly label: string } | null {
+    return this.#state.interactions.get(interactionId)?.modal ?? null;
+  }
+
+  /** Whoever was shown the form of an interaction sends it with these words. */
+  sendForm(interactionId: string, words: string): CommandCall {
+    const { id } = sendModal(this.#state, interactionId, words);
+    return { id, responses: () => this.responses(id) };
+  }
+
   /** The messages that a channel shows, oldest first. */
   messages(channelId: string): { readonly id: string; readonly content: string }[] {
     return this.#state
       .channel(channelId)
       .messageIds.map((id) => this.#state.message(id))
-      .map(({ id, content }) => ({ id, content }));
+      .map((message) => ({ id: message.id, content: wordsIn(message) }));
   }
 
   /** The buttons of a message, by their labels. */
   buttons(messageId: string): ReadonlyMap<string, string> {
-    const rows = this.#state.message(messageId).components;
-    return new Map(rows.flatMap((row) => row.components.map((one) => [one.label ?? "", one.custom_id])));
+    const all = buttonsIn(this.#state.message(messageId));
+    return new Map(all.map((one) => [one.label ?? "", one.custom_id]));
   }
 
   /** The answers to an interaction so far. */

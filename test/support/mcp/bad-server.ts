@@ -119,6 +119,12 @@ function call(id: number | undefined, name: string): void {
     // oxlint-disable-next-line no-fallthrough -- the process is over
     case "hangs in a call":
       return;
+    case "drips":
+      if (started > 1) return result("done");
+      // The line never ends.
+      stdout.write(`{"jsonrpc":"2.0","id":${id},`);
+      setInterval(() => stdout.write(" "), 20);
+      return;
     case "floods":
       return result("word ".repeat(100_000));
     case "lies":

@@ -37,21 +37,27 @@ export class EventFeed {
     const rendered = this.render(message);
     const channel = this.#workspace.channel(message.channel);
     this.#message(channel, { ...rendered, event_ts: message.ts });
+    this.#mention(channel, message, message.ts);
+  }
+
+  #mention(channel: SlackChannel, message: SlackMessage, eventTs: string): void {
     const isSpoken = message.subtype === undefined || SPOKEN.has(message.subtype);
     const mentionsUs = isSpoken && message.text.includes(`<@${this.#workspace.bot.id}>`);
     const isOurs = message.botId === this.#workspace.bot.botId;
-    if (mentionsUs && !isOurs && channel.type !== "im" && channel.members.has(this.#workspace.bot.id)) {
-      this.emit("app_mention", {
-        ...rendered,
-        type: "app_mention",
-        channel: channel.id,
-        event_ts: message.ts,
-      });
-    }
+    if (!mentionsUs || isOurs || channel.type === "im" || !channel.members.has(this.#workspace.bot.id))
+      return;
+    this.emit("app_mention", {
+      ...this.render(message),
+      type: "app_mention",
+      channel: channel.id,
+      event_ts: eventTs,
+    });
   }
 
+  /** A mention that an edit has added comes as `app_mention`, too, with the message's own ts. */
   changed(message: SlackMessage, previous: JsonObject): void {
     const channel = this.#workspace.channel(message.channel);
+    if (message.edited !== undefined) this.#mention(channel, message, message.edited.ts);
     this.#hidden(channel, {
       subtype: "message_changed",
       message: this.render(message),
@@ -99,6 +105,15 @@ export class EventFeed {
     this.emit(type, { type, channel: { id, name, created }, event_ts: channel.timestamps.next() });
   }
 
+  idChanged(channel: SlackChannel, old: string): void {
+    this.emit("channel_id_changed", {
+      type: "channel_id_changed",
+      old_channel_id: old,
+      new_channel_id: channel.id,
+      event_ts: channel.timestamps.next(),
+    });
+  }
+
   channelDeleted(channel: SlackChannel): void {
     const type = channel.type === "channel" ? "channel_deleted" : "group_deleted";
     this.emit(type, { type, channel: channel.id, event_ts: channel.timestamps.next() });
@@ -108,6 +123,10 @@ export class EventFeed {
   left(channel: SlackChannel, actor: string): void {
     const type = channel.type === "channel" ? "channel_left" : "group_left";
     this.emit(type, { type, channel: channel.id, actor_id: actor, event_ts: channel.timestamps.next() });
+  }
+
+  #isConnected(channel: unknown): boolean {
+    return typeof channel === "string" && this.#workspace.channels.get(channel)?.isConnected === true;
   }
 
   /**
@@ -129,7 +148,7 @@ export class EventFeed {
       authorizations: [
         { enterprise_id: null, team_id: teamId, user_id: bot.id, is_bot: true, is_enterprise_install: false },
       ],
-      is_ext_shared_channel: false,
+      is_ext_shared_channel: this.#isConnected(event["channel"]),
       event_context: "4-test",
     };
     if (this.#subscriptions !== undefined && !this.#subscriptions.has(subscription)) return callback;

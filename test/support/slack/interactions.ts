@@ -45,6 +45,38 @@ const responseBody = z.looseObject({
 });
 
 /** Slash commands and clicks, which are sent once, acknowledged or lost; with their response URLs. */
+const openedView = z.strictObject({
+  type: z.literal("modal"),
+  callback_id: z.string().max(255),
+  private_metadata: z.string().max(3000),
+  title: plainText(24),
+  submit: plainText(24),
+  close: plainText(24),
+  blocks: z.tuple([
+    z.strictObject({
+      type: z.literal("input"),
+      block_id: z.string().max(255),
+      label: plainText(2000),
+      element: z.strictObject({
+        type: z.literal("plain_text_input"),
+        action_id: z.string().max(255),
+        multiline: z.boolean(),
+        max_length: z.number().min(1).max(3000),
+      }),
+    }),
+  ]),
+});
+/** A form that a person sees. */
+export type OpenedView = z.infer<typeof openedView>;
+
+function plainText(limit: number) {
+  return z.strictObject({
+    type: z.literal("plain_text"),
+    text: z.string().min(1).max(limit),
+    emoji: z.boolean(),
+  });
+}
+
 export class Interactions {
   readonly #workspace: Workspace;
   readonly #feed: EventFeed;
@@ -52,6 +84,8 @@ export class Interactions {
   readonly #journal: Journal;
   readonly #origin: string;
   readonly #open = new Map<string, OpenInteraction>();
+  /** By the id of what the person did, which opens one form. */
+  readonly #triggers = new Map<string, { readonly user: string; view: OpenedView | null }>();
 
   constructor(workspace: Workspace, feed: EventFeed, carrier: Carrier, journal: Journal, origin: string) {
     this.#workspace = workspace;
@@ -76,7 +110,7 @@ export class Interactions {
       text,
       api_app_id: this.#workspace.appId,
       is_enterprise_install: "false",
-      trigger_id: randomUUID(),
+      trigger_id: this.#trigger(user),
     });
   }
 
@@ -90,22 +124,82 @@ export class Interactions {
     const { teamId, appId } = this.#workspace;
     const threadTs = this.#workspace.findMessage(channelId, messageTs)?.threadTs;
     const thread = threadTs === undefined ? {} : { thread_ts: threadTs };
+    // A time, and no place among the messages.
+    const at = (this.#workspace.now() / 1000).toFixed(6);
     return this.#start("interactive", "actions", channelId, {
       type: "block_actions",
       user: { id: user, team_id: teamId },
       api_app_id: appId,
       token: "legacy-verification-token",
       container: { type: "message", message_ts: messageTs, channel_id: channelId, ...thread },
-      trigger_id: randomUUID(),
+      trigger_id: this.#trigger(user),
       team: { id: teamId, domain: "weir-test" },
       enterprise: null,
       is_enterprise_install: false,
       channel: { id: channelId, name: this.#workspace.channel(channelId).name },
       message: { type: "message", ts: messageTs, ...thread },
-      actions: [
-        { type: "button", action_id: action.id, block_id: "b1", value: action.value, action_ts: messageTs },
-      ],
+      actions: [{ type: "button", action_id: action.id, block_id: "b1", value: action.value, action_ts: at }],
     });
+  }
+
+  /** `views.open`. @returns Slack's refusal; null: the person sees the form */
+  openView(trigger: string, view: unknown): string | null {
+    const known = this.#triggers.get(trigger);
+    if (known === undefined) return "invalid_trigger_id";
+    if (known.view !== null) return "exchanged_trigger_id";
+    const parsed = openedView.safeParse(view);
+    if (!parsed.success) return "invalid_arguments";
+    known.view = parsed.data;
+    this.#journal.changed();
+    return null;
+  }
+
+  /** The form that was opened last; null: none. */
+  get form(): { readonly user: string; readonly view: OpenedView } | null {
+    const last = [...this.#triggers.values()].findLast(({ view }) => view !== null);
+    return last?.view == null ? null : { user: last.user, view: last.view };
+  }
+
+  /** Whoever sees the form that was opened last sends it. */
+  async submit(words: string): Promise<Acknowledgement> {
+    const { form } = this;
+    if (form === null) throw new Error("Nobody sees a form.");
+    const { teamId, appId } = this.#workspace;
+    const { user, view } = form;
+    const [{ block_id: block, element }] = view.blocks;
+    const payload = {
+      type: "view_submission",
+      team: { id: teamId, domain: "weir-test" },
+      user: { id: user, username: "", name: "", team_id: teamId },
+      api_app_id: appId,
+      token: "legacy-verification-token",
+      trigger_id: randomUUID(),
+      view: {
+        id: "V1",
+        team_id: teamId,
+        app_id: appId,
+        ...view,
+        state: { values: { [block]: { [element.action_id]: { type: "plain_text_input", value: words } } } },
+      },
+      response_urls: [],
+      is_enterprise_install: false,
+      enterprise: null,
+    };
+    const parcel = {
+      envelopeId: randomUUID(),
+      type: "interactive",
+      payload,
+      retryAttempt: 0,
+      retryReason: "",
+    } as const;
+    const outcome = await this.#carrier.carry(parcel);
+    return outcome.isAcknowledged ? outcome : { isAcknowledged: false, error: "dispatch_failed" };
+  }
+
+  #trigger(user: string): string {
+    const id = randomUUID();
+    this.#triggers.set(id, { user, view: null });
+    return id;
   }
 
   /** Serves a POST to a response URL. Returns status and body of the answer. */

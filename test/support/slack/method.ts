@@ -12,6 +12,8 @@ export interface MethodContext {
   openConnection(): string;
   /** A text that only one person sees. */
   addEphemeral(channel: string, user: string, text: string, blocks: unknown): string;
+  /** Shows a form. @returns Slack's refusal; null: it is shown */
+  openView(trigger: string, view: unknown): string | null;
   /** The assistant's status line under a thread; empty: none. */
   setStatus(channel: string, threadTs: string, status: string): void;
 }
@@ -29,6 +31,10 @@ export interface ApiLimits {
   readonly oldestPageFirst: boolean;
   /** `chat.update` in any minute, over all channels. */
   readonly updatesPerMinute: number;
+  /** Streams that may begin in any minute (tier 2), and as many that may end. */
+  readonly streamsPerMinute: number;
+  /** `chat.appendStream` in any minute (tier 4). */
+  readonly appendsPerMinute: number;
   /** Whether messages are returned with their metadata. */
   readonly givesMetadata: boolean;
   /** The plan hides messages before this time, ms since the epoch. */

@@ -11,7 +11,11 @@ export const chatMethods: Readonly<Record<string, Method>> = {
   "chat.postEphemeral": { scope: "chat:write", run: postEphemeral },
   "reactions.add": { scope: "reactions:write", run: addReaction },
   "reactions.remove": { scope: "reactions:write", run: removeReaction },
+  "views.open": { scope: undefined, run: openView },
   "assistant.threads.setStatus": { scope: "chat:write", run: setStatus },
+  "assistant.threads.setTitle": { scope: "assistant:write", run: setTitle },
+  "assistant.threads.setSuggestedPrompts": { scope: "assistant:write", run: setPrompts },
+  "agents.sessions.setStatus": { scope: "chat:write", run: setSessionStatus },
 };
 
 function postMessage(args: Arguments, context: MethodContext): JsonObject {
@@ -34,13 +38,24 @@ function postMessage(args: Arguments, context: MethodContext): JsonObject {
   return { channel: channel.id, ts: message.ts, message: render(message, context) };
 }
 
+function openView(args: Arguments, context: MethodContext): JsonObject {
+  const refused = context.openView(args.required("trigger_id"), args.json("view"));
+  if (refused !== null) throw new ApiError(refused);
+  return { view: { id: "V1" } };
+}
+
 function update(args: Arguments, context: MethodContext): JsonObject {
   const message = findOwn(args, context, "cant_update_message");
   if (message.streaming === "in_progress") throw new ApiError("streaming_state_conflict");
   const previous = context.feed.render(message);
   const text = readText(args, context.limits.updateLength, context.limits.markdownLength);
-  message.text = text;
-  message.blocks = readBlocks(args);
+  const blocks = readBlocks(args);
+  // A stream's text stands in rich text blocks of its own, which stay unless they are replaced.
+  const keepsText =
+    message.stream !== undefined && blocks === undefined && args.text("markdown_text") === undefined;
+  if (!keepsText) message.text = text;
+  message.stream?.tasks.clear();
+  message.blocks = blocks;
   message.attachments = args.list("attachments");
   message.metadata = readMetadata(args) ?? message.metadata;
   message.edited = { user: context.workspace.bot.id, ts: message.ts };
@@ -90,6 +105,31 @@ function setStatus(args: Arguments, context: MethodContext): JsonObject {
   // The real client sends the channel as channel_id here.
   context.setStatus(args.required("channel_id"), args.required("thread_ts"), args.text("status") ?? "");
   return {};
+}
+
+function setTitle(args: Arguments): JsonObject {
+  for (const name of ["channel_id", "thread_ts", "title"]) args.required(name);
+  return {};
+}
+
+/** At most four, each with a title and a message. */
+function setPrompts(args: Arguments): JsonObject {
+  args.required("channel_id");
+  const prompts = args.list("prompts") ?? [];
+  const areWhole = prompts.every((one) => {
+    const { title, message } = Object(one);
+    return typeof title === "string" && title !== "" && typeof message === "string" && message !== "";
+  });
+  if (prompts.length === 0 || prompts.length > 4 || !areWhole) throw new ApiError("invalid_arguments");
+  return {};
+}
+
+function setSessionStatus(args: Arguments): JsonObject {
+  const status = args.required("status");
+  if (!["active", "processing", "suspended", "closed"].includes(status))
+    throw new ApiError("invalid_arguments");
+  args.required("thread_ts");
+  return { status };
 }
 
 /** The channel of a writing call: an id, `#name`, or a person's id for the direct messages. */

@@ -1,7 +1,7 @@
 import { ApiError, type Arguments } from "./arguments.ts";
 import { type Method, type MethodContext, paginate } from "./method.ts";
 import type { JsonObject } from "./model.ts";
-import { renderFile, renderUser } from "./rendering.ts";
+import { renderUser } from "./rendering.ts";
 
 export const peopleMethods: Readonly<Record<string, Method>> = {
   "auth.test": { scope: undefined, run: authTest },
@@ -12,7 +12,6 @@ export const peopleMethods: Readonly<Record<string, Method>> = {
   "bots.info": { scope: "users:read", run: botInfo },
   "team.info": { scope: "team:read", run: teamInfo },
   "emoji.list": { scope: "emoji:read", run: () => ({ emoji: {} }) },
-  "files.info": { scope: "files:read", run: fileInfo },
 };
 
 function authTest(_args: Arguments, { workspace }: MethodContext): JsonObject {
@@ -60,10 +59,4 @@ function botInfo(args: Arguments, { workspace }: MethodContext): JsonObject {
 
 function teamInfo(_args: Arguments, { workspace }: MethodContext): JsonObject {
   return { team: { id: workspace.teamId, name: workspace.teamName, domain: "weir-test" } };
-}
-
-function fileInfo(args: Arguments, { workspace, origin }: MethodContext): JsonObject {
-  const file = workspace.files.get(args.required("file"));
-  if (file === undefined) throw new ApiError("file_not_found");
-  return { file: renderFile(file, origin) };
 }

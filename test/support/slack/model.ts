@@ -15,11 +15,13 @@ export interface SlackUser {
 }
 
 export interface SlackChannel {
-  readonly id: string;
+  id: string;
   name: string;
   type: ChannelType;
   readonly members: Set<string>;
   isArchived: boolean;
+  /** With another organisation: Slack Connect. */
+  isConnected: boolean;
   readonly timestamps: Timestamps;
   /** By ts, oldest first, without deleted ones. */
   readonly messages: SlackMessage[];
@@ -33,11 +35,30 @@ export interface SlackFile {
   readonly content: Buffer;
   /** The file record's size, in bytes; the content may be longer. */
   readonly size: number;
+  /** Fields of its record that this server does not model. */
+  readonly raw?: JsonObject;
+}
+
+export interface SlackTask {
+  readonly title: string;
+  readonly status: string;
+}
+
+/** Of a message that was begun as a stream. */
+export interface SlackStream {
+  /** The first content decides whether the stream takes `markdown_text` or chunks. */
+  mode: "markdown" | "chunks" | undefined;
+  readonly display: string;
+  readonly recipient: string | undefined;
+  isStoppedByUser: boolean;
+  /** By id, in the order of their first appearance. */
+  readonly tasks: Map<string, SlackTask>;
+  plan: string | undefined;
 }
 
 export interface SlackMessage {
   readonly ts: string;
-  readonly channel: string;
+  channel: string;
   text: string;
   readonly user: string | undefined;
   readonly botId: string | undefined;
@@ -51,7 +72,8 @@ export interface SlackMessage {
   /** People by name of the reaction. */
   readonly reactions: Map<string, Set<string>>;
   /** Undefined: never a stream. */
-  streaming: "in_progress" | "completed" | undefined;
+  streaming: "in_progress" | "completed" | "errored" | undefined;
+  stream: SlackStream | undefined;
   /** Fields of this subtype only, or as the service sends them for content that this server does not model. */
   extra: JsonObject;
 }
@@ -69,6 +91,7 @@ export type MessageDraft = Pick<SlackMessage, "channel" | "text"> &
       | "attachments"
       | "metadata"
       | "streaming"
+      | "stream"
       | "extra"
     >
   >;
@@ -81,6 +104,11 @@ export class Workspace {
   readonly users = new Map<string, SlackUser>();
   readonly channels = new Map<string, SlackChannel>();
   readonly files = new Map<string, SlackFile>();
+  /** Files without a message yet, by id. */
+  readonly uploads = new Map<
+    string,
+    { readonly name: string; readonly length: number; content: Buffer | undefined }
+  >();
   readonly userGroups: { readonly id: string; readonly handle: string; readonly name: string }[] = [];
   readonly bot: SlackUser & { readonly botId: string };
   readonly #now: () => number;
@@ -129,11 +157,20 @@ export class Workspace {
       type,
       members: new Set(members),
       isArchived: false,
+      isConnected: false,
       timestamps: new Timestamps(this.#now),
       messages: [],
     };
     this.channels.set(channel.id, channel);
     return channel;
+  }
+
+  /** Gives a channel another id. */
+  move(channel: SlackChannel): void {
+    this.channels.delete(channel.id);
+    channel.id = this.newId("C");
+    for (const message of channel.messages) message.channel = channel.id;
+    this.channels.set(channel.id, channel);
   }
 
   /** @throws Error if a test names a missing channel */
@@ -159,6 +196,7 @@ export class Workspace {
       attachments: undefined,
       metadata: undefined,
       streaming: undefined,
+      stream: undefined,
       extra: {},
       ...draft,
       ts: channel.timestamps.next(),

@@ -94,6 +94,7 @@ export function renderFile(file: SlackFile, origin: string): JsonObject {
     url_private: `${url}/${file.name}`,
     url_private_download: `${url}/download/${file.name}`,
     permalink: `${origin}/files/${file.user}/${file.id}/${file.name}`,
+    ...file.raw,
   };
 }
 
@@ -125,6 +126,9 @@ export function renderChannel(workspace: Workspace, channel: SlackChannel): Json
     is_archived: channel.isArchived,
     is_im: isIm,
     is_org_shared: false,
+    is_ext_shared: channel.isConnected,
+    is_shared: channel.isConnected,
+    is_pending_ext_shared: false,
   };
   if (isIm) {
     const user = [...channel.members].find((member) => member !== workspace.bot.id);

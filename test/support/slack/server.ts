@@ -30,12 +30,14 @@ import { SlackWorld } from "./world.ts";
 
 const ALL_SCOPES = [
   "app_mentions:read",
+  "assistant:write",
   "channels:history",
   "channels:read",
   "chat:write",
   "commands",
   "emoji:read",
   "files:read",
+  "files:write",
   "groups:history",
   "groups:read",
   "im:history",
@@ -57,6 +59,8 @@ const LIMITS: ApiLimits = {
   pageSize: 999,
   oldestPageFirst: true,
   updatesPerMinute: Infinity,
+  streamsPerMinute: Infinity,
+  appendsPerMinute: Infinity,
   givesMetadata: true,
   shownFrom: 0,
 };
@@ -224,6 +228,14 @@ class SlackParts {
       await this.#downloads.serve({ path: pathname, authorization, response });
       return;
     }
+    if (pathname.startsWith("/upload/v1/")) {
+      const upload = this.workspace.uploads.get(pathname.slice("/upload/v1/".length));
+      const content = Buffer.from(body);
+      const isWhole = upload?.length === content.length;
+      if (upload !== undefined && isWhole) upload.content = content;
+      response.writeHead(isWhole ? 200 : 400).end(isWhole ? `OK - ${content.length}` : "Bad");
+      return;
+    }
     if (pathname === "/signin") {
       response.writeHead(200, { "content-type": "text/html" }).end("<html>Sign in to Slack</html>");
       return;
@@ -247,6 +259,7 @@ class SlackParts {
         this.ephemerals.push({ channel, user, ts, text, blocks });
         return ts;
       },
+      openView: (trigger, view) => this.#interactions.openView(trigger, view),
       setStatus: (channel, threadTs, status) => {
         this.statuses.set(`${channel}/${threadTs}`, status);
       },

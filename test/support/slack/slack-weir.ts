@@ -48,6 +48,8 @@ export async function startSlackWeir(options: SlackWeirOptions): Promise<SlackWe
   const write = options.onLine ?? ((): void => undefined);
   const log = pino({ level: "info" }, { write });
   const own: SlackConfig = {
+    agentView: "auto",
+    feedbackButtons: false,
     dm: "everyone",
     allow: [],
     owners: [],

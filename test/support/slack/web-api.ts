@@ -6,6 +6,7 @@ import type { Fault, FaultScript } from "./faults.ts";
 import type { CallEntry, Journal } from "./journal.ts";
 import { chatMethods } from "./methods-chat.ts";
 import { conversationMethods } from "./methods-conversations.ts";
+import { fileMethods } from "./methods-files.ts";
 import { peopleMethods } from "./methods-people.ts";
 import { streamMethods } from "./methods-stream.ts";
 import type { Method, MethodContext } from "./method.ts";
@@ -16,6 +17,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   ...streamMethods,
   ...conversationMethods,
   ...peopleMethods,
+  ...fileMethods,
 };
 
 /** Scopes by the type of a channel: `channels:history`, `groups:history`, … */
@@ -42,8 +44,8 @@ export class WebApi {
   readonly #faults: FaultScript;
   readonly #options: WebApiOptions;
   readonly #stopping: AbortSignal;
-  /** Times of the last minute's updates. */
-  #updates: number[] = [];
+  /** Times of the last minute's calls of the methods with a limit. */
+  readonly #recent = new Map<string, number[]>();
 
   constructor(
     context: MethodContext,
@@ -109,13 +111,21 @@ export class WebApi {
   }
 
   #overRate(method: string): Fault | undefined {
-    if (method !== "chat.update") return undefined;
+    const { updatesPerMinute, streamsPerMinute, appendsPerMinute } = this.#context.limits;
+    const limit = {
+      "chat.update": updatesPerMinute,
+      "chat.startStream": streamsPerMinute,
+      "chat.stopStream": streamsPerMinute,
+      "chat.appendStream": appendsPerMinute,
+    }[method];
+    if (limit === undefined) return undefined;
     const now = performance.now();
-    this.#updates = this.#updates.filter((at) => now - at < 60_000);
-    const [first = now] = this.#updates;
-    if (this.#updates.length >= this.#context.limits.updatesPerMinute)
+    const recent = (this.#recent.get(method) ?? []).filter((at) => now - at < 60_000);
+    const [first = now] = recent;
+    this.#recent.set(method, recent);
+    if (recent.length >= limit)
       return { fault: "rate_limited", retryAfterS: Math.ceil((first + 60_000 - now) / 1000) };
-    this.#updates.push(now);
+    recent.push(now);
     return undefined;
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { EventFeed } from "./events.ts";
-import type { Interaction, Interactions } from "./interactions.ts";
+import type { Acknowledgement, Interaction, Interactions } from "./interactions.ts";
 import type { Journal } from "./journal.ts";
 import type { JsonObject, SlackChannel, SlackFile, SlackMessage, SlackUser, Workspace } from "./model.ts";
 
@@ -77,7 +77,7 @@ export class SlackWorld {
     user: SlackUser,
     name: string,
     content: string | Buffer,
-    options: { readonly mimetype?: string; readonly size?: number } = {},
+    options: { readonly mimetype?: string; readonly size?: number; readonly raw?: JsonObject } = {},
   ): SlackFile {
     const bytes = Buffer.from(content);
     const file: SlackFile = {
@@ -87,6 +87,7 @@ export class SlackWorld {
       user: user.id,
       content: bytes,
       size: options.size ?? bytes.length,
+      ...(options.raw !== undefined && { raw: options.raw }),
     };
     this.#workspace.files.set(file.id, file);
     return file;
@@ -187,14 +188,21 @@ export class SlackWorld {
     this.#notice(channel, user, `channel_convert_to_${to}`, `made this channel ${to}`, {});
   }
 
+  /** A private channel is shared with another organisation: it gets another id for good. @param isTold false: its event is lost */
+  changeId(channel: SlackChannel, isTold = true): void {
+    const old = channel.id;
+    this.#workspace.move(channel);
+    if (isTold) this.#feed.idChanged(channel, old);
+  }
+
   /** Removes a channel with its messages. */
   removeChannel(channel: SlackChannel): void {
     this.#workspace.channels.delete(channel.id);
     this.#feed.channelDeleted(channel);
   }
 
-  archive(channel: SlackChannel): void {
-    channel.isArchived = true;
+  archive(channel: SlackChannel, isArchived = true): void {
+    channel.isArchived = isArchived;
   }
 
   /** A slash command, as `command(user, channel, "/weir", "status")`. */
@@ -209,6 +217,39 @@ export class SlackWorld {
     action: { id: string; value?: string },
   ): Interaction {
     return this.#interactions.click(user.id, channel.id, messageTs, action);
+  }
+
+  /** The form that was opened last; null: none. */
+  get form(): Interactions["form"] {
+    return this.#interactions.form;
+  }
+
+  /** Whoever sees the form that was opened last sends it with these words. */
+  async submit(words: string): Promise<Acknowledgement> {
+    return this.#interactions.submit(words);
+  }
+
+  /** A reader presses the stop button of an answer. */
+  stopStream(user: SlackUser, channel: SlackChannel, ts: string): void {
+    this.#change(channel, ts, (message) => {
+      message.streaming = "completed";
+      if (message.stream !== undefined) message.stream.isStoppedByUser = true;
+    });
+    this.#feed.emit("agent_session_stopped", {
+      type: "agent_session_stopped",
+      channel: channel.id,
+      user: user.id,
+      thread_ts: this.#find(channel, ts).threadTs,
+      streaming_message_ts: [ts],
+      event_ts: channel.timestamps.next(),
+    });
+  }
+
+  /** Slack ends a stream by itself after some minutes. */
+  expireStream(channel: SlackChannel, ts: string): void {
+    this.#change(channel, ts, (message) => {
+      message.streaming = "errored";
+    });
   }
 
   #notice(channel: SlackChannel, user: SlackUser, subtype: string, text: string, extra: JsonObject): string {

@@ -298,8 +298,7 @@ export class ShardIntake {
         return taken();
       }
       case "INTERACTION_CREATE":
-        commands.take(d);
-        return taken();
+        return commands.take(d, taken);
       default: {
         const bot = identity.known;
         if (bot === null) return taken();
@@ -366,6 +365,8 @@ function shardLedger(
     watermark: async (platform, account) =>
       (await ledger.watermark(platform, own(account))) ?? (await ledger.watermark(platform, account)),
     moveWatermark: async (platform, account, to) => ledger.moveWatermark(platform, own(account), to),
+    channelRenames: async (platform) => ledger.channelRenames(platform),
+    renameChannel: async (platform, from, to) => ledger.renameChannel(platform, from, to),
     keptSession: async (platform, one) => ledger.keptSession(platform, one),
     keepSession: async (platform, place, epoch) => ledger.keepSession(platform, place, epoch),
   };

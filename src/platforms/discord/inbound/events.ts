@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, reactionId } from "../../../core/message.ts";
+import { editOf } from "../../intake/asking-edits.ts";
 import type { Arrival, Heard, Intake } from "../../intake/intake.ts";
 import { areRead } from "../../shared/attachments.ts";
 import { isRefused, mayPass } from "../../shared/platform-retry.ts";
@@ -23,6 +24,7 @@ import {
   reactionRemovalPayload,
   updatePayload,
 } from "./payload.ts";
+import { ProxiedMessages } from "./proxied-messages.ts";
 import { isSpoken } from "./readable-text.ts";
 import type { People } from "../rest/people.ts";
 import type { MessageReader } from "./reader.ts";
@@ -54,6 +56,7 @@ const MAX_LATE = 10_000;
 export class DiscordEvents {
   readonly #parts: EventParts;
   readonly #unread: Unread;
+  readonly #proxied: ProxiedMessages;
   #late = 0;
   /** The time of the newest reaction. */
   #lastMs = 0;
@@ -61,6 +64,7 @@ export class DiscordEvents {
   constructor(parts: EventParts) {
     this.#parts = parts;
     this.#unread = new Unread(PLATFORM_NAME, parts.log);
+    this.#proxied = new ProxiedMessages(parts.now);
   }
 
   /**
@@ -86,16 +90,19 @@ export class DiscordEvents {
       case "MESSAGE_CREATE": {
         const message = messagePayload.parse(d);
         this.#parts.lastMessages.set(message.channel_id, message.id);
-        return this.#hand(message, async () => this.#message(message, bot), "message");
+        this.#proxied.said(message);
+        return this.#handSaid(message, bot);
       }
       case "MESSAGE_UPDATE":
         return this.#hand(updatePayload.parse(d), async () => this.#update(d, bot));
       case "MESSAGE_DELETE": {
         const deletion = deletionPayload.parse(d);
+        this.#proxied.deleted(deletion.channel_id, [deletion.id]);
         return this.#handTakenBack(deletion, async () => this.#deletions([deletion.id], deletion));
       }
       case "MESSAGE_DELETE_BULK": {
         const deletion = bulkDeletionPayload.parse(d);
+        this.#proxied.deleted(deletion.channel_id, deletion.ids);
         return this.#handTakenBack(deletion, async () => this.#deletions(deletion.ids, deletion));
       }
       case "MESSAGE_REACTION_ADD": {
@@ -120,6 +127,13 @@ export class DiscordEvents {
       default:
         return undefined;
     }
+  }
+
+  /** A repetition of a person's message comes after the deletion of that one; all others at once. */
+  async #handSaid(message: MessagePayload, bot: Bot): Promise<void> {
+    const finding = message.webhook_id === undefined ? null : this.#proxied.originalOf(message);
+    const original = finding === null ? null : await finding;
+    await this.#hand(message, async () => this.#message(message, bot, original), "message");
   }
 
   /**
@@ -180,12 +194,22 @@ export class DiscordEvents {
     this.#parts.log.warn({ platform: PLATFORM_NAME, channel, why: errorMessage(error) }, what);
   }
 
-  async #message(message: MessagePayload, bot: Bot): Promise<readonly Heard[]> {
+  /** @param original whose words these are; null: their author's */
+  async #message(
+    message: MessagePayload,
+    bot: Bot,
+    original: MessagePayload | null = null,
+  ): Promise<readonly Heard[]> {
     if (message.author.id === bot.user.id || !isSpoken(message)) return [];
     const home = await this.#home(message);
     if (home === null) return [];
     const isFull = message.attachments.length === 0 || (await this.#isWanted(home, message, bot));
-    return [{ event: await this.#parts.reader.read(message, home, { bot, isFull }), home }];
+    const { reader } = this.#parts;
+    const event =
+      original === null
+        ? await reader.read(message, home, { bot, isFull })
+        : await reader.readProxied(message, original, home, { bot, isFull });
+    return [{ event, home }];
   }
 
   async #isWanted(home: ChannelOnPlatform, message: MessagePayload, bot: Bot): Promise<boolean> {
@@ -217,8 +241,8 @@ export class DiscordEvents {
     const home = await this.#home(known);
     if (home === null) return [];
     const isFull = await this.#stands(home, ({ isBound }) => isBound);
-    const { text } = await this.#parts.reader.read(known, home, { bot, isFull });
-    return [{ event: { type: "edit", platform: PLATFORM_NAME, id, text, at: new Date(at) }, home }];
+    const said = await this.#parts.reader.read(known, home, { bot, isFull });
+    return [{ event: editOf(said, new Date(at)), home }];
   }
 
   async #deletions(

@@ -25,7 +25,7 @@ const attachment = z.object({
   size: z.number().default(0).catch(0),
   url: z.string(),
   /** Of a voice message, s. */
-  duration_secs: z.number().nullish().catch(null),
+  duration_secs: z.number().min(0).nullish().catch(null),
   waveform: textOrNone,
 });
 export type AttachmentPayload = z.infer<typeof attachment>;
@@ -38,6 +38,7 @@ const embed = z.object({
   url: textOrNone,
   description: textOrNone,
   fields: eachReadable(z.object({ name: z.string(), value: z.string() })),
+  image: z.object({}).nullish().catch(null),
   footer: z.object({ text: textOrNone }).nullish().catch(null),
 });
 export type EmbedPayload = z.infer<typeof embed>;
@@ -60,11 +61,12 @@ const component: z.ZodType<ComponentPayload> = z.lazy(() =>
     label: textOrNone,
     url: textOrNone,
     description: textOrNone,
-    components: eachReadable(component),
+    components: componentsPayload,
     accessory: component.nullish().catch(null),
     items: eachReadable(z.object({ description: textOrNone })),
   }),
 );
+export const componentsPayload = eachReadable(component);
 
 const mention = userPayload.extend({ member: memberPayload.partial().optional().catch(undefined) });
 
@@ -89,6 +91,20 @@ const seen = z.object({
 });
 export type SeenPayload = z.infer<typeof seen>;
 
+const snapshots = eachReadable(z.object({ message: seen }));
+
+/** The message to which one replies. */
+const quotedPayload = seen.extend({
+  id: z.string(),
+  type: z.number().default(0),
+  author: userPayload,
+  webhook_id: z.string().optional(),
+  timestamp: z.string(),
+  edited_timestamp: z.string().nullish(),
+  message_snapshots: snapshots,
+});
+export type QuotedPayload = z.infer<typeof quotedPayload>;
+
 export const messagePayload = seen.extend({
   id: z.string(),
   channel_id: z.string(),
@@ -98,13 +114,17 @@ export const messagePayload = seen.extend({
   author: userPayload,
   member: memberPayload.optional(),
   webhook_id: z.string().optional(),
+  /** Of a webhook that an application has made. */
+  application_id: textOrNone,
+  /** Somebody's command or button to which a bot answers by its webhook. */
+  interaction_metadata: z.unknown().optional(),
   timestamp: z.string(),
   edited_timestamp: z.string().nullish(),
   nonce: z.union([z.string(), z.number()]).nullish(),
   mention_roles: eachReadable(z.string()),
   message_reference: z.object({ type: z.number().optional(), message_id: z.string().optional() }).nullish(),
-  referenced_message: z.object({ author: userPayload }).nullish(),
-  message_snapshots: eachReadable(z.object({ message: seen })),
+  referenced_message: quotedPayload.nullish().catch(null),
+  message_snapshots: snapshots,
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
 export const messagesPayload = z.array(messagePayload);
@@ -220,8 +240,13 @@ export const interactionPayload = z.object({
     .object({
       name: z.string().optional(),
       options: z.array(z.object({ name: z.string(), value: z.unknown() })).optional(),
-      /** A pressed button's. */
+      /** A pressed button's, or a form's. */
       custom_id: z.string().optional(),
+      /** Of a form: a label round each text. */
+      components: z
+        .array(z.object({ component: z.object({ value: z.string() }).optional().catch(undefined) }))
+        .optional()
+        .catch(undefined),
     })
     .optional(),
 });

@@ -5,14 +5,23 @@ import type { Author, ChannelOnPlatform, InboundMessage } from "../../../core/me
 import {
   type AttachedFile,
   type AttachmentReader,
+  hearing,
   readAttachments,
   type ReadAttachments,
+  type SaidBy,
 } from "../../shared/attachments.ts";
+import type { Transcripts } from "../../platform.ts";
 import { PLATFORM_NAME } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
-import { readableText, type TextNames } from "./readable-text.ts";
+import { isSpoken, readableText, type TextNames } from "./readable-text.ts";
 import { visibleFiles, visibleText } from "./visible-parts.ts";
-import type { AttachmentPayload, MemberPayload, MessagePayload, UserPayload } from "./payload.ts";
+import type {
+  AttachmentPayload,
+  MemberPayload,
+  MessagePayload,
+  QuotedPayload,
+  UserPayload,
+} from "./payload.ts";
 import { nameOf, type People } from "../rest/people.ts";
 import type { Bot } from "../gateway/bot-identity.ts";
 
@@ -21,6 +30,8 @@ export interface ReaderParts {
   readonly people: People;
   /** Null: Discord's own. */
   readonly apiUrl: string | null;
+  /** Default: sounds are only named. */
+  readonly transcripts?: () => Transcripts | undefined;
   readonly log: Logger;
 }
 
@@ -58,9 +69,11 @@ export class MessageReader {
     // A resumed connection does not report its servers' channels.
     if (message.content.includes("<#") && !directory.isHeard(where.workspace))
       await directory.meetWhole(where.workspace);
+    const found = this.#author(message, where, options.isFull);
+    const said = { where: async () => Promise.resolve(where), author: async () => found };
     const [author, { texts, images }] = await Promise.all([
-      this.#author(message, where, options.isFull),
-      this.#attached(visibleFiles(message), options.isFull),
+      found,
+      this.#attached(visibleFiles(message), options.isFull ? said : null),
     ]);
     this.#meet(message, where, author);
     const { message_reference: reference } = message;
@@ -76,10 +89,28 @@ export class MessageReader {
           .join("\n") || withoutWords(message.type),
       at: new Date(message.timestamp),
       addressed: this.isAddressed(message, where, options.bot),
-      ...(replyTo !== undefined && { replyTo }),
+      ...(replyTo !== undefined && { replyTo, ...(await this.#quoted(message, where, options.bot)) }),
       ...this.#mentioned(message, where),
       ...(images.length > 0 && { images }),
     };
+  }
+
+  /**
+   * A message in which a proxy repeats a deleted one: its author's, under the name that the proxy shows, and a reply if that one was.
+   * @throws PlatformError if a call is needed and fails temporarily
+   */
+  async readProxied(
+    copy: MessagePayload,
+    original: MessagePayload,
+    where: ChannelOnPlatform,
+    options: ReadOptions,
+  ): Promise<InboundMessage> {
+    const { author, member, message_reference: reference, referenced_message: quoted } = original;
+    const person = { author, member, message_reference: reference, referenced_message: quoted };
+    const read = await this.read({ ...copy, ...person, webhook_id: undefined }, where, options);
+    const name = nameOf(copy.author, undefined);
+    this.#parts.people.met(copy.channel_id, author, name);
+    return { ...read, author: { ...read.author, name }, replaces: original.id };
   }
 
   /** The author of a reaction or command, with roles. Pure except for role names. */
@@ -120,9 +151,32 @@ export class MessageReader {
     return webhookId === undefined ? person : { ...person, isBot: true };
   }
 
-  async #attached(files: readonly AttachmentPayload[], isFull: boolean): Promise<ReadAttachments> {
+  /** @param said null: nothing is fetched */
+  async #attached(files: readonly AttachmentPayload[], said: SaidBy | null): Promise<ReadAttachments> {
     if (files.length === 0) return { texts: [], images: [] };
-    return await readAttachments(files.map(toAttachedFile), isFull ? this.#files : NO_FILES);
+    const reader = said === null ? NO_FILES : hearing(this.#files, this.#parts.transcripts?.(), said);
+    return await readAttachments(files.map(toAttachedFile), reader);
+  }
+
+  /** The message to which one replies. The log has the bot's own, and Discord's notices say nothing. */
+  async #quoted(
+    { referenced_message: quoted }: MessagePayload,
+    where: ChannelOnPlatform,
+    bot: Bot,
+  ): Promise<Pick<InboundMessage, "quote">> {
+    if (quoted == null || quoted.author.id === bot.user.id || !isSpoken(quoted)) return {};
+    const { id, author, webhook_id: webhook, timestamp, edited_timestamp: edited } = quoted;
+    const member = this.#parts.people.member(where.workspace, author.id);
+    const by = {
+      id: author.id,
+      name: nameOf(author, member),
+      isBot: author.bot === true || webhook !== undefined,
+    };
+    const { texts } = await this.#attached(visibleFiles(quoted), null);
+    const text = [this.#text(quoted, where, by, bot), ...texts].filter(Boolean).join("\n");
+    const at = new Date(timestamp);
+    const asOf = edited == null ? at : new Date(edited);
+    return { quote: { id, author: by, text: text || withoutWords(quoted.type), at, asOf } };
   }
 
   /** The people whom a message mentions in Discord's form, by the names in its text. */
@@ -138,7 +192,7 @@ export class MessageReader {
     };
   }
 
-  #text(message: MessagePayload, where: ChannelOnPlatform, author: Author, bot: Bot): string {
+  #text(message: QuotedPayload, where: ChannelOnPlatform, author: Author, bot: Bot): string {
     const names = this.#namesFor(message, where, bot);
     const text = readableText(message.content, names);
     // A command after the bot's name stays a command if the name has spaces.
@@ -148,7 +202,7 @@ export class MessageReader {
     return visibleText(message, words, author.isBot, (part) => readableText(part, names));
   }
 
-  #namesFor(message: MessagePayload, where: ChannelOnPlatform, bot: Bot): TextNames {
+  #namesFor(message: QuotedPayload, where: ChannelOnPlatform, bot: Bot): TextNames {
     const { directory, people } = this.#parts;
     const all = [message, ...message.message_snapshots.map((one) => one.message)].flatMap(
       (one) => one.mentions,
@@ -183,8 +237,8 @@ function toAttachedFile(file: AttachmentPayload): AttachedFile {
   const name =
     title == null || title === "" ? filename : title.endsWith(ending) ? title : `${title}${ending}`;
   // Only a voice message has a waveform.
-  const durationS = waveform == null ? undefined : (seconds ?? 0);
-  return { name, type: type ?? "", size, url, ...(durationS !== undefined && { durationS }) };
+  const voice = waveform == null ? undefined : { durationS: seconds ?? null, heard: null };
+  return { name, type: type ?? "", size, url, ...(voice !== undefined && { voice }) };
 }
 
 /** For a message in which nothing can be read. */

@@ -11,6 +11,9 @@ import type {
 /** Makes one piece of Discord's text readable. */
 type Read = (text: string) => string;
 
+/** A message with those that it forwards. */
+type Whole = SeenPayload & Pick<MessagePayload, "message_snapshots">;
+
 /** Components are nested three deep by Discord's rules. */
 const MAX_DEPTH = 8;
 /** Components with which people choose something: they carry no words of the message. */
@@ -29,7 +32,7 @@ const CONTROLS: ReadonlySet<number> = new Set([
  * @param own the message's own words, readable
  * @param isBot a person's embeds are previews of links, which arrive later and are left out
  */
-export function visibleText(message: MessagePayload, own: string, isBot: boolean, read: Read): string {
+export function visibleText(message: Whole, own: string, isBot: boolean, read: Read): string {
   const forwards = message.message_snapshots.map(({ message: snapshot }) =>
     ["[forwarded message]", read(snapshot.content), ...partsOf(snapshot, true, read)]
       .filter(Boolean)
@@ -40,7 +43,7 @@ export function visibleText(message: MessagePayload, own: string, isBot: boolean
 }
 
 /** The files of a message and of the messages that it forwards. Pure. */
-export function visibleFiles(message: MessagePayload): AttachmentPayload[] {
+export function visibleFiles(message: Whole): AttachmentPayload[] {
   return [
     ...message.attachments,
     ...message.message_snapshots.flatMap(({ message: { attachments } }) => attachments),
@@ -63,10 +66,11 @@ function pollText({ question, answers }: NonNullable<SeenPayload["poll"]>, read:
 function embedText(embed: EmbedPayload, isBot: boolean, read: Read): string[] {
   if (embed.type === "poll_result") return [pollResult(embed, read)];
   if (!isBot || (embed.type ?? "rich") !== "rich") return [];
-  const { author, title, url, description, fields, footer } = embed;
+  const { author, title, url, description, fields, image, footer } = embed;
   const heading = title == null ? url : url == null ? read(title) : `[${read(title)}](${url})`;
   const lines = fields.map(({ name, value }) => `${read(name)}: ${read(value)}`);
-  const words = [author?.name, heading, description && read(description), ...lines, footer?.text];
+  const picture = image == null ? null : pictureText(null, read);
+  const words = [author?.name, heading, description && read(description), ...lines, picture, footer?.text];
   return [words.filter(Boolean).join("\n")];
 }
 

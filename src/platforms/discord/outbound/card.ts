@@ -1,23 +1,21 @@
-import { z } from "zod";
+import { type APIContainerComponent, ComponentType, MessageFlags } from "discord.js";
 import type { Card } from "../../../core/card.ts";
 import { displayableLine } from "../../../text/displayable.ts";
 import { gaugeRows } from "../../../text/gauge.ts";
 import { fitEscaped, fitLines, insideCodeBlock } from "../../../text/text.ts";
-import { PlatformError } from "../../platform.ts";
-import { PLATFORM_NAME } from "../rest/api.ts";
+import type { Drawn } from "./components.ts";
 
-/**
- * https://docs.discord.com/developers/resources/message#embed-object-embed-limits. Ours count UTF-16 units, which are
- * never fewer than characters.
- */
+/** Our limits count UTF-16 units, which are never fewer than characters. */
 const MAX_TITLE = 256;
-const MAX_DESCRIPTION = 4096;
-const MAX_FIELDS = 25;
-const MAX_NAME = 256;
+const MAX_SUMMARY = 500;
+const MAX_LABEL = 100;
 const MAX_VALUE = 1024;
-const MAX_ALL = 6000;
-/** Shortest value of a field that is worth a place. */
-const MIN_VALUE = 100;
+/** Of all texts; https://docs.discord.com/developers/components/reference */
+const MAX_ALL = 4000;
+/** With the box, its head, its line and its facts they stay below Discord's 40 components. */
+const MAX_LISTS = 25;
+/** The least room that is worth a fact or a list. */
+const MIN_ROOM = 100;
 /** Characters that a phone shows on one line. */
 const BAR_WIDTH = 30;
 
@@ -27,54 +25,47 @@ const COLOURS: Readonly<Record<Card["tone"], number>> = {
   critical: 0xc6_28_28,
 };
 
-export interface Embed {
-  readonly title: string;
-  readonly description: string;
-  readonly color: number;
-  readonly fields: readonly EmbedField[];
-}
-
-interface EmbedField {
-  readonly name: string;
-  readonly value: string;
-  readonly inline: boolean;
-}
-
-const drawn = z.object({ embeds: z.array(z.unknown()).min(1) });
-
-/**
- * Where a bot may not embed links, Discord accepts a message but drops its embeds.
- * @param body Discord's answer to a message with an embed
- * @throws PlatformError
- */
-export function assertDrawn(body: unknown): void {
-  if (drawn.safeParse(body).success) return;
-  throw new PlatformError(PLATFORM_NAME, "rejected", "Discord left the embed out: the bot lacks Embed Links");
-}
-
-/** A card as an embed, with its summary as the message's text. Pure. */
-export function toEmbed({ title, tone, bar, fields, lists }: Card): Embed {
+/** A card as a box of components. Pure. */
+export function toCard({ title, summary, tone, bar, fields, lists }: Card): Drawn {
   const { bar: row, scale } = gaugeRows(bar, BAR_WIDTH);
-  const gauge = `\`\`\`\n${row}\n${scale}\n\`\`\`\n`;
   const legend = bar.marks.map(({ label }) => `▲ ${displayableLine(label)}`).join(" · ");
-  const head = {
-    title: words(title, MAX_TITLE),
-    description: gauge + words(legend, MAX_DESCRIPTION - gauge.length),
-    color: COLOURS[tone],
-  };
-  const shown: EmbedField[] = [];
-  let room = MAX_ALL - head.title.length - head.description.length;
-  const place = (label: string, inline: boolean, valueIn: (limit: number) => string): void => {
-    const name = words(label, MAX_NAME);
+  const head = [
+    `### ${words(title, MAX_TITLE)}`,
+    words(summary, MAX_SUMMARY),
+    `\`\`\`\n${row}\n${scale}\n\`\`\``,
+    words(legend, MAX_VALUE),
+  ].join("\n");
+  let room = MAX_ALL - head.length;
+  const facts: string[] = [];
+  for (const { label, value } of fields) {
+    const name = `**${words(label, MAX_LABEL)}:** `;
+    const limit = Math.min(MAX_VALUE, room - name.length - 1);
+    if (limit < MIN_ROOM) break;
+    const fact = name + words(value, limit);
+    facts.push(fact);
+    room -= fact.length + 1;
+  }
+  const listed: string[] = [];
+  for (const { label, lines } of lists.slice(0, MAX_LISTS)) {
+    const name = `**${words(label, MAX_LABEL)}**\n`;
     const limit = Math.min(MAX_VALUE, room - name.length);
-    if (shown.length === MAX_FIELDS || limit < MIN_VALUE) return;
-    const value = valueIn(limit);
-    shown.push({ name, value, inline });
-    room -= name.length + value.length;
+    if (limit < MIN_ROOM) break;
+    const list = name + codeBlock(lines, limit);
+    listed.push(list);
+    room -= list.length;
+  }
+  const texts = [...(facts.length === 0 ? [] : [facts.join("\n")]), ...listed].map(textOf);
+  const below = texts.length === 0 ? [] : [{ type: ComponentType.Separator } as const, ...texts];
+  const box: APIContainerComponent = {
+    type: ComponentType.Container,
+    accent_color: COLOURS[tone],
+    components: [textOf(head), ...below],
   };
-  for (const { label, value } of fields) place(label, true, (limit) => words(value, limit));
-  for (const { label, lines } of lists) place(label, false, (limit) => codeBlock(lines, limit));
-  return { ...head, fields: shown };
+  return { flags: MessageFlags.IsComponentsV2, components: [box] };
+}
+
+function textOf(content: string) {
+  return { type: ComponentType.TextDisplay, content } as const;
 }
 
 /** One line without Discord's markup. Never empty: Discord refuses a part without a visible character. */

@@ -32,6 +32,11 @@ export function toDiscord(text: string, names: KnownNames = NOBODY, emoji = NO_E
   return { content: sliceWhole(content, 0, MAX_CONTENT_LENGTH), users: [] };
 }
 
+/** A text without markup, as it is: no name becomes a mention. Pure; does not throw. */
+export function toPlainContent(text: string): Content {
+  return { content: sliceWhole(disarm(storableText(text)), 0, MAX_CONTENT_LENGTH), users: [] };
+}
+
 /** @param words converts what is neither code nor a table */
 function convert(text: string, words: (piece: string) => string): string {
   const blocks = blocksOf(text)
@@ -40,7 +45,9 @@ function convert(text: string, words: (piece: string) => string): string {
         ? block.text
         : findTables(block.text.split("\n"))
             .map(({ lines, isTable }) =>
-              isTable ? drawTable(lines) : outsideCode(lines.map(line).join("\n"), words),
+              isTable
+                ? drawTable(lines)
+                : outsideCode(lines.map((one) => literally(line(one))).join("\n"), words),
             )
             .join("\n"),
     )
@@ -83,6 +90,30 @@ function deepTitle(heading: string): string | null {
 /** A zero-width character disarms `@everyone`. */
 function disarm(text: string): string {
   return text.replaceAll(/@(?=everyone|here)/gi, "@\u200B");
+}
+
+/** What stays as it is: escapes, code, addresses, names of emoji and people; emphasis, whose inner text may have such marks; and the marks. */
+const MARKS = new RegExp(
+  [
+    String.raw`\\.|\`+[^\`\n]*\`+|https?:\/\/\S+|:[\w+-]+:|@[\w.-]+`,
+    String.raw`(\*{2,3})(?=\S)((?:\\.|[^*\\\n]|\*(?!\*))+?)(?<=\S)\1`,
+    String.raw`(?<![A-Za-z0-9*])(\*)(?=[^\s*])((?:\\.|[^*\\\n])+?)(?<=\S)\*(?![*A-Za-z0-9])`,
+    // Alone, within a word, between spaces.
+    String.raw`(?<!\*)\*(?![\s*])|(?<=[A-Za-z0-9])_+(?=[A-Za-z0-9])|(?<!\S)_(?!\S)|(?<=\s)\|\|(?=\s)`,
+  ].join("|"),
+  "g",
+);
+
+/** Escapes what Discord reads as a mark, and nobody meant as one: `5*x and 3*y` is a product, `a || b` hides nothing. */
+function literally(text: string): string {
+  // In `snake_case _it_` Discord reads `_case _`.
+  const hasUnderscores = /(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])/.test(text);
+  return text.replaceAll(MARKS, (found: string, strong?: string, inner = "", em?: string, innerEm = "") => {
+    if (strong !== undefined) return strong + literally(inner) + strong;
+    if (em !== undefined) return em + literally(innerEm) + em;
+    if (found === "_" && !hasUnderscores) return found;
+    return /^(?:\*|_+|\|\|)$/.test(found) ? found.replaceAll(/./g, String.raw`\$&`) : found;
+  });
 }
 
 /** A URL, which stays unchanged, or a mention's possible start. */

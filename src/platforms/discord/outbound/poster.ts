@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
-import { Routes, ButtonStyle, ComponentType } from "discord.js";
+import { Routes } from "discord.js";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../../../core/ids.ts";
-import type { OutboundMessage, MessageAction } from "../../../core/message.ts";
+import type { OutboundFile, OutboundMessage } from "../../../core/message.ts";
 import { PlatformError } from "../../platform.ts";
-import { type DiscordApi, isReplyRefused, parsed } from "../rest/api.ts";
+import { type DiscordApi, DiscordRefusal, isReplyRefused, parsed } from "../rest/api.ts";
 import type { Directory } from "../rest/directory.ts";
 import { Emojis } from "../rest/emojis.ts";
 import { hasOtherEmoji } from "../../shared/emoji.ts";
-import { assertDrawn, toEmbed } from "./card.ts";
-import { type Content, toDiscord } from "./content.ts";
-import { type MessagePayload, messagesPayload } from "../inbound/payload.ts";
+import { toCard } from "./card.ts";
+import { isFormRefused, shownIn, textIn, toBox, toRows } from "./components.ts";
+import { type Content, toDiscord, toPlainContent } from "./content.ts";
+import { componentsPayload, type MessagePayload, messagesPayload } from "../inbound/payload.ts";
 import type { People } from "../rest/people.ts";
 import type { BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, isSnowflake } from "../snowflake.ts";
 import type { DiscordTiming } from "../timing.ts";
-import { carried } from "../../shared/pressed-command.ts";
 
 export interface PosterParts {
   readonly api: DiscordApi;
@@ -33,7 +33,7 @@ export interface PosterParts {
 const posted = z.object({
   id: z.string(),
   content: z.string(),
-  embeds: z.array(z.unknown()).default([]).catch([]),
+  components: componentsPayload,
 });
 
 /** Maximum remembered sent messages. */
@@ -83,11 +83,9 @@ export class Poster {
     const isSame = shown?.content === content.content && message.actions === undefined;
     if (isSame && !(shown.isPiece && message.final)) return;
     const route = Routes.channelMessage(message.channel.name, messageId);
-    await this.#parts.api.call({
-      method: "PATCH",
-      route,
-      body: { ...bodyOf(content), ...buttonsOf(message) },
-    });
+    await this.#inForm(message, content, async (body) =>
+      this.#parts.api.call({ method: "PATCH", route, body }),
+    );
     this.#shown.set(messageId, { content: content.content, isPiece: !message.final });
   }
 
@@ -125,7 +123,9 @@ export class Poster {
       );
   }
 
-  async #convert({ channel, text }: OutboundMessage): Promise<Content> {
+  async #convert({ channel, text, plain, card }: OutboundMessage): Promise<Content> {
+    if (card !== undefined) return { content: textIn(toCard(card).components), users: [] };
+    if (plain === true) return toPlainContent(text);
     if (text.includes("@")) await this.#meetPeople(channel);
     const emoji = hasOtherEmoji(text) ? await this.#ownEmoji(channel) : undefined;
     return toDiscord(text, this.#parts.people.namesIn(channel.name), emoji);
@@ -163,45 +163,55 @@ export class Poster {
   async #post(message: OutboundMessage, content: Content): Promise<string> {
     const { idempotencyKey: key, channel } = message;
     if (this.#attempts.get(key) === undefined) this.#attempts.set(key, performance.now());
-    const { card } = message;
-    const embeds = card === undefined ? {} : { embeds: [toEmbed(card)] };
-    const body = {
-      ...bodyOf(content),
-      ...embeds,
-      ...buttonsOf(message),
-      nonce: nonceOf(key),
-      enforce_nonce: true,
-    };
-    const there = await this.#put(channel, { ...body, ...(await this.#reference(message)) }, body);
-    if (card !== undefined) await this.#keepIfDrawn(channel, there);
+    const files = message.file === undefined ? [] : [message.file];
+    // What it refers to may be why it was refused.
+    const reference = message.plain === true ? {} : await this.#reference(message);
+    const there = await this.#inForm(message, content, async (form) => {
+      const body = { ...form, nonce: nonceOf(key), enforce_nonce: true };
+      return this.#put(channel, { ...body, ...reference }, body, files);
+    });
     // For a known key, Discord returns the message first sent with it.
-    this.#shown.set(there.id, { content: there.content, isPiece: !message.final });
+    this.#shown.set(there.id, { content: shownIn(there), isPiece: !message.final });
     return there.id;
   }
 
-  /**
-   * If Discord dropped the card of a posted message, deletes the message and throws, so that the sender sends plain
-   * text instead.
-   */
-  async #keepIfDrawn(channel: ChannelAddress, there: z.infer<typeof posted>): Promise<void> {
+  /** A card, and a message with actions, is a box of components; where Discord refuses that of actions, and for all others, a text. */
+  async #inForm<Answer>(
+    message: OutboundMessage,
+    content: Content,
+    call: (body: object) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { actions, channel, card } = message;
+    const text = bodyOf(content);
+    const { allowed_mentions } = text;
+    // An earlier Weir has sent it as a text.
+    const others = { content: null, embeds: null };
+    if (card !== undefined) return call({ ...others, ...toCard(card), allowed_mentions });
+    if (actions === undefined) return call(text);
     try {
-      assertDrawn(there);
+      return await call({ ...others, ...toBox(content.content, actions), allowed_mentions });
     } catch (error) {
-      await this.remove(channel, there.id).catch(() => undefined);
-      throw error;
+      if (!isFormRefused(error)) throw error;
+      this.#parts.log.info({ channel: formatAddress(channel), why: error.message }, "components_refused");
+      return call({ ...text, components: toRows(actions) });
     }
   }
 
   /** @param bare the body without a reference, which Discord rejects if the bot may not read the history */
-  async #put(channel: ChannelAddress, body: object, bare: object): Promise<z.infer<typeof posted>> {
+  async #put(
+    channel: ChannelAddress,
+    body: object,
+    bare: object,
+    files: readonly OutboundFile[],
+  ): Promise<z.infer<typeof posted>> {
     const { api, log } = this.#parts;
     const route = Routes.channelMessages(channel.name);
     try {
-      return parsed(posted, await api.call({ method: "POST", route, body }));
+      return parsed(posted, await api.call({ method: "POST", route, body, files }));
     } catch (error) {
       if (!isReplyRefused(error)) throw error;
       log.warn({ channel: formatAddress(channel), why: error.message }, "sent_without_reference");
-      return parsed(posted, await api.call({ method: "POST", route, body: bare }));
+      return parsed(posted, await api.call({ method: "POST", route, body: bare, files }));
     }
   }
 
@@ -230,19 +240,26 @@ export class Poster {
 
   /** Completes a piece that was shown. */
   async #completed(
-    { id, content: there }: MessagePayload,
+    candidate: MessagePayload,
     message: OutboundMessage,
     { content }: Content,
   ): Promise<string> {
+    const { id } = candidate;
+    const there = shownIn(candidate);
     this.#shown.set(id, { content: there, isPiece: !message.final });
-    if (message.final && unnamed(there) !== unnamed(content)) await this.edit(id, message);
+    if (!message.final || unnamed(there) === unnamed(content)) return id;
+    try {
+      await this.edit(id, message);
+    } catch (error) {
+      throw error instanceof DiscordRefusal ? error.ofEdit(id) : error;
+    }
     return id;
   }
 
   /** A draft may show only the beginning. */
   #isIt(
     candidate: MessagePayload,
-    { idempotencyKey, inReplyTo, mayBeInPart = false }: OutboundMessage,
+    { idempotencyKey, inReplyTo, mayBeInPart = false, file }: OutboundMessage,
     { content }: Content,
   ): boolean {
     const key = this.#keys.get(candidate.id);
@@ -250,8 +267,14 @@ export class Poster {
     if (candidate.nonce != null && String(candidate.nonce) === nonceOf(idempotencyKey)) return true;
     const answered = candidate.message_reference?.message_id;
     if (answered !== undefined && !inReplyTo.includes(answered)) return false;
+    // Discord may show a name in another form, and then has it as the title.
+    if (file !== undefined)
+      return candidate.attachments.some(
+        ({ filename, title, size }) =>
+          size === file.bytes.length && (filename === file.name || title === file.name),
+      );
     // Discord trims texts.
-    const there = unnamed(candidate.content).trim();
+    const there = unnamed(shownIn(candidate)).trim();
     const whole = unnamed(content).trim();
     return there !== "" && (mayBeInPart ? whole.startsWith(there) : whole === there);
   }
@@ -265,12 +288,11 @@ export class Poster {
   }
 }
 
-function bodyOf({ content, users }: Content): object {
+function bodyOf({ content, users }: Content): {
+  readonly content: string;
+  readonly allowed_mentions: object;
+} {
   return { content, allowed_mentions: { parse: [], users: users.slice(0, 100), replied_user: true } };
-}
-
-function buttonsOf({ actions }: OutboundMessage): object {
-  return actions === undefined ? {} : { components: toComponents(actions) };
 }
 
 /** At most 25 characters. */
@@ -281,25 +303,4 @@ function nonceOf(key: string): string {
 /** Removes mentions: known names change with time. */
 function unnamed(content: string): string {
   return content.trim().replaceAll(/<@!?\d+>/g, "@");
-}
-
-const STYLES: Readonly<Record<MessageAction["style"], ButtonStyle>> = {
-  primary: ButtonStyle.Success,
-  plain: ButtonStyle.Secondary,
-  danger: ButtonStyle.Danger,
-};
-
-/** Buttons of one row, which holds five. */
-const MOST = 5;
-
-/** A message's actions as a row of buttons; an empty list removes the present ones. Pure. */
-function toComponents(actions: readonly MessageAction[]): object[] {
-  if (actions.length === 0) return [];
-  const components = actions.slice(0, MOST).map((action) => ({
-    type: ComponentType.Button,
-    style: STYLES[action.style],
-    label: action.label.slice(0, 80),
-    custom_id: carried(action).slice(0, 100),
-  }));
-  return [{ type: ComponentType.ActionRow, components }];
 }

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { errorCode } from "../../../core/errors.ts";
 import { proxyErrorIn } from "../../../network/use-proxies.ts";
+import type { OutboundFile } from "../../../core/message.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import {
   DefaultRestOptions,
@@ -39,6 +40,8 @@ export interface Call {
   readonly method: keyof typeof METHODS;
   readonly route: RouteLike;
   readonly body?: unknown;
+  /** Sent with the body, as a form. */
+  readonly files?: readonly OutboundFile[];
   readonly query?: Readonly<Record<string, string>>;
   /** An interaction's token is in its path. */
   readonly isAnonymous?: boolean;
@@ -52,12 +55,20 @@ export class DiscordRefusal extends PlatformError {
   readonly code: number;
   readonly status: number;
 
-  constructor(status: number, code: number, cause: unknown) {
-    const kind = kindOf(status, code);
-    const isMessageGone = code === UNKNOWN_MESSAGE;
-    super(PLATFORM_NAME, kind, `Discord refused it: ${wordsOf(status, code)}`, { cause, isMessageGone });
+  /** @param editOf as of a {@link PlatformError} */
+  constructor(status: number, code: number, cause: unknown, editOf?: string) {
+    super(PLATFORM_NAME, kindOf(status, code), `Discord refused it: ${wordsOf(status, code)}`, {
+      cause,
+      isMessageGone: code === UNKNOWN_MESSAGE,
+      ...(editOf !== undefined && { editOf }),
+    });
     this.code = code;
     this.status = status;
+  }
+
+  /** The same of a message that a `send` has found. */
+  ofEdit(messageId: string): DiscordRefusal {
+    return new DiscordRefusal(this.status, this.code, this.cause, messageId);
   }
 }
 
@@ -127,7 +138,7 @@ export class DiscordApi implements Disposable {
   }
 
   /** @returns the answer's body */
-  async call({ method, route, body, query = {}, isAnonymous = false }: Call): Promise<unknown> {
+  async call({ method, route, body, files = [], query = {}, isAnonymous = false }: Call): Promise<unknown> {
     // After a 401 the client forgets the token.
     this.#rest.setToken(this.#token);
     // The client reads it again each second.
@@ -139,6 +150,13 @@ export class DiscordApi implements Disposable {
         auth: !isAnonymous,
         query: new URLSearchParams(query),
         ...(body !== undefined && { body }),
+        ...(files.length > 0 && {
+          files: files.map(({ name, type, bytes }) => ({
+            name,
+            contentType: type,
+            data: Buffer.from(bytes),
+          })),
+        }),
       });
     } catch (error) {
       throw toPlatformError(error);
@@ -153,7 +171,7 @@ export class DiscordApi implements Disposable {
 
 /** The client does not follow a redirect, but would take it for a success: an unposted text would count as posted. */
 const request: typeof DefaultRestOptions.makeRequest = async (url, init) => {
-  const response = await DefaultRestOptions.makeRequest(url, init);
+  const response = await DefaultRestOptions.makeRequest(url, await encoded(init));
   const { status, headers, body } = response;
   const location = headers.get("location");
   const answer = { status, headers: new Headers(location === null ? {} : { location }) };
@@ -163,6 +181,20 @@ const request: typeof DefaultRestOptions.makeRequest = async (url, init) => {
   else await body?.cancel();
   throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
 };
+
+type RequestInit = Parameters<typeof DefaultRestOptions.makeRequest>[1];
+
+/**
+ * A request whose files are bytes. The process's dispatcher may be of another version of undici, as Slack's client or a proxy brings it,
+ * which takes no FormData but its own.
+ */
+async function encoded(init: RequestInit): Promise<RequestInit> {
+  if (!(init.body instanceof FormData)) return init;
+  const form = new Response(init.body);
+  const type = form.headers.get("content-type") ?? "";
+  const headers = Object.fromEntries([...Object.entries(init.headers ?? {}), ["content-type", type]]);
+  return { ...init, body: new Uint8Array(await form.arrayBuffer()), headers };
+}
 
 /** @throws PlatformError if the body does not fit the schema */
 export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
@@ -203,7 +235,17 @@ function unavailable(message: string, cause: unknown, retryAfterMs?: number): Pl
 }
 
 /** Codes of a place or message that is missing or not accessible. */
-const GONE: ReadonlySet<number> = new Set([10_003, 10_004, UNKNOWN_MESSAGE, 50_001, 50_007, 50_013, 50_083]);
+const GONE: ReadonlySet<number> = new Set([
+  10_003,
+  10_004,
+  UNKNOWN_MESSAGE,
+  50_001,
+  50_007,
+  50_013,
+  50_024,
+  50_083,
+  160_005,
+]);
 
 function kindOf(status: number, code: number): PlatformError["kind"] {
   // A wrong token is the operator's problem: texts wait until it is fixed.
@@ -222,6 +264,7 @@ const WORDS: ReadonlyMap<number, string> = new Map([
   [50_006, "the text is empty"],
   [50_007, "the person takes no messages from the bot"],
   [50_013, "the bot lacks a permission there"],
+  [50_024, "the channel is a forum, or of another kind without messages of its own"],
   [50_027, "the command was asked too long ago"],
   [50_035, "a part of it is not allowed"],
   [50_083, "the thread is archived"],

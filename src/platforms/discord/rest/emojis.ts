@@ -1,7 +1,8 @@
 import { Routes } from "discord.js";
 import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
-import type { DiscordApi } from "./api.ts";
+import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
+import { PlatformError } from "../../platform.ts";
 import { emojiOf } from "../../shared/emoji.ts";
 import { emojiPayload } from "../inbound/payload.ts";
 
@@ -11,6 +12,10 @@ interface Known {
   readonly marks: ReadonlyMap<string, string>;
 }
 
+/** A custom emoji in Discord's form: `name:id`, or as of a text, `<a:name:id>`. */
+const WITH_ID = /^(?:<a?:)?(\w{2,32}:\d{15,21})>?$/;
+/** A name, and no emoji: these have other characters. */
+const WORDS = /^[\x20-\x7E]*$/;
 const KEPT_MS = 600_000;
 const NONE: ReadonlyMap<string, string> = new Map();
 const emojis = z.array(emojiPayload.extend({ animated: z.boolean().optional() }));
@@ -25,15 +30,21 @@ export class Emojis {
   }
 
   /**
-   * The emoji's name in Discord's paths. One without a known name is sent as it is, and Discord refuses it.
+   * The emoji's name in Discord's paths. A character that is unknown may be a newer emoji: Discord decides.
    * @param emoji a Unicode emoji, or the name of one, or of a custom emoji
    * @param guildOf the server of the channel, asked for a name only; "" or undefined: none
-   * @throws PlatformError
+   * @throws PlatformError if the name is unknown, so that nothing is sent
    */
   async sign(emoji: string, guildOf: () => Promise<string | undefined>): Promise<string> {
+    const given = WITH_ID.exec(emoji)?.[1];
+    if (given !== undefined) return given;
     const name = emoji.replaceAll(/^:|:$/g, "");
     const own = /^\w{2,32}$/.test(name) ? (await this.marks((await guildOf()) ?? "")).get(name) : undefined;
-    return own?.replaceAll(/^<a?:|>$/g, "") ?? emojiOf(name) ?? emoji;
+    const sign = own?.replaceAll(/^<a?:|>$/g, "") ?? emojiOf(name);
+    if (sign !== null) return sign;
+    if (WORDS.test(name))
+      throw new PlatformError(PLATFORM_NAME, "rejected", "Discord has no emoji of this name.");
+    return emoji;
   }
 
   /**

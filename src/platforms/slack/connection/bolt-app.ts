@@ -5,13 +5,21 @@ import { type SlackApiOptions, clientOptions } from "../web/api.ts";
 import { boltLogger } from "./bolt-logger.ts";
 import type { Acknowledge } from "../inbound/slash-commands.ts";
 import type { Bot } from "../web/names.ts";
-import { type ButtonPress, buttonPress, type SlashCommand, slashCommand } from "../inbound/payload.ts";
+import {
+  type ButtonPress,
+  buttonPress,
+  type FormSubmission,
+  formSubmission,
+  type SlashCommand,
+  slashCommand,
+} from "../inbound/payload.ts";
 
 export interface Handlers {
   /** @returns whether to acknowledge it */
   event(body: unknown): Promise<boolean>;
   command(command: SlashCommand, acknowledge: Acknowledge): Promise<void>;
   press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void>;
+  submit(submission: FormSubmission, acknowledge: () => Promise<void>): Promise<void>;
   /** Called on connecting, before the first event. */
   connected(): void;
   disconnected(): void;
@@ -50,6 +58,10 @@ export function createApp(
     const press = buttonPress.safeParse(body);
     // Other buttons are only acknowledged.
     await (press.success ? handlers.press(press.data, async () => ack()) : ack());
+  });
+  app.view({ type: "view_submission", callback_id: /.*/ }, async ({ body, ack }) => {
+    const submission = formSubmission.safeParse(body);
+    await (submission.success ? handlers.submit(submission.data, async () => ack()) : ack());
   });
   // An error here makes the receiver leave the event unacknowledged.
   app.error(async (error) => {

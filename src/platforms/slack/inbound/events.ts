@@ -1,31 +1,50 @@
 import type { Logger } from "pino";
-import type { z } from "zod";
+import { z } from "zod";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
+import type { ChannelAddress } from "../../../core/ids.ts";
 import { type ChannelOnPlatform, type InboundEvent, reactionId } from "../../../core/message.ts";
+import { editOf } from "../../intake/asking-edits.ts";
 import type { Arrival, Heard, Intake } from "../../intake/intake.ts";
 import { Unread } from "../../intake/unread.ts";
 import type { CatchUpLedger, PlatformInbox } from "../../platform.ts";
-import { addressOf, messageId, PLATFORM_NAME, type SlackPlace, timeOfTs } from "../address.ts";
+import {
+  addressOf,
+  isDm,
+  messageId,
+  PLATFORM_NAME,
+  type SlackPlace,
+  timeOfTs,
+  tsOfTime,
+} from "../address.ts";
+import type { ChannelRenames } from "../channel-renames.ts";
 import type { SlackApi } from "../web/api.ts";
 import { shownEmoji } from "../outbound/emoji.ts";
+import type { Feedback } from "../outbound/feedback.ts";
 import { isSpoken } from "./readable-text.ts";
 import { isSameSaid } from "./visible-parts.ts";
 import type { Names } from "../web/names.ts";
 import {
+  type ButtonPress,
   changedMessage,
   conversion,
   deletedMessage,
   eventCallback,
   goneEvent,
+  homeOpenedEvent,
+  idChangedEvent,
   messagePage,
   reactionEvent,
   renameEvent,
   saidMessage,
   slackMessage,
   type SlackMessage,
+  stoppedEvent,
+  threadStartedEvent,
 } from "./payload.ts";
-import { isOwn, type MessageReader, placeOfMessage } from "./reader.ts";
+import { isOwn, type MessageReader } from "./reader.ts";
+import type { AgentView } from "./agent-view.ts";
+import type { AgentThreads, ThreadPlace } from "../outbound/agent-threads.ts";
 import { FilePolicy } from "./file-policy.ts";
 
 export interface EventsParts {
@@ -33,9 +52,14 @@ export interface EventsParts {
   readonly names: Names;
   readonly reader: MessageReader;
   readonly intake: Pick<Intake, "hand">;
-  readonly inbox: Pick<PlatformInbox, "meetChannels">;
+  readonly inbox: Pick<PlatformInbox, "meetChannels" | "transcripts">;
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
+  readonly renames: ChannelRenames;
   readonly log: Logger;
+  readonly agentView: AgentView;
+  readonly agentThreads: Pick<AgentThreads, "opened" | "started" | "said" | "deleted">;
+  /** A reader has pressed Slack's own stop button. Must not throw. */
+  readonly onStopped: (channel: ChannelAddress, user: string) => Promise<void>;
 }
 
 /** A Slack event converted for Weir; null: irrelevant. */
@@ -50,6 +74,15 @@ const MESSAGE = { kind: "message", isFetchedIfUnread: true } as const;
 const FETCHED = { kind: "change", isFetchedIfUnread: true } as const;
 /** What is not acknowledged, Slack delivers again. */
 const REDELIVERED = { kind: "change", isFetchedIfUnread: false } as const;
+
+const CHANGED_ID = "channel_id_changed";
+
+type SlackEvent = z.infer<typeof eventCallback>["event"];
+
+const channelOf = z.object({
+  channel: z.string().optional().catch(undefined),
+  item: z.looseObject({ channel: z.string().optional() }).optional().catch(undefined),
+});
 
 /** Takes in Slack's events: each once, per channel in order of arrival. */
 export class SlackEvents {
@@ -77,8 +110,27 @@ export class SlackEvents {
       this.#unread.tell("event", callback.error);
       return true;
     }
-    const { event_id: eventId, event } = callback.data;
-    return this.#once(eventId, async () => this.#dispatch(event));
+    const { event_id: eventId, event, is_ext_shared_channel: isConnected } = callback.data;
+    if (typeof isConnected === "boolean" && typeof event["channel"] === "string")
+      this.#parts.names.noteConnected(event["channel"], isConnected);
+    return this.#once(eventId, async () =>
+      // At once: a message under the new id may be behind it in the same packet, and waits only for a change that has begun.
+      event.type === CHANGED_ID ? this.#dispatch(event) : this.#dispatch(await this.#withFirstIds(event)),
+    );
+  }
+
+  /** The event by Weir's ids of its channel. @throws WeirError if the database does not answer */
+  async #withFirstIds(event: SlackEvent): Promise<SlackEvent> {
+    const { renames } = this.#parts;
+    const place = channelOf.safeParse(event).data ?? {};
+    const id = place.channel ?? place.item?.channel;
+    if (id === undefined) return event;
+    await renames.meet(id);
+    const channel = renames.firstId(id);
+    if (channel === id) return event;
+    return place.channel === undefined
+      ? { ...event, item: { ...place.item, channel } }
+      : { ...event, channel };
   }
 
   /** Skips work that is done or under way; failed work is repeated at the next delivery. */
@@ -95,7 +147,7 @@ export class SlackEvents {
     return isDone;
   }
 
-  async #dispatch(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+  async #dispatch(event: SlackEvent): Promise<boolean> {
     switch (event.type) {
       case "message":
       case "app_mention":
@@ -111,18 +163,56 @@ export class SlackEvents {
           this.#hand(inChannel(deleted.channel), async () => this.#channelDeleted(deleted), REDELIVERED)
         );
       }
+      case CHANGED_ID: {
+        const changed = this.#parse(idChangedEvent, event);
+        if (changed === null) return true;
+        await this.#parts.renames.changed(changed.old_channel_id, changed.new_channel_id);
+        this.#parts.names.forgetChannel(this.#parts.renames.firstId(changed.new_channel_id));
+        return true;
+      }
       case "channel_rename":
       case "group_rename": {
         const renamed = renameEvent.safeParse(event);
-        if (renamed.success) this.#parts.names.forgetChannel(renamed.data.channel.id);
+        if (renamed.success)
+          this.#parts.names.forgetChannel(this.#parts.renames.firstId(renamed.data.channel.id));
         return true;
       }
+      case "agent_session_stopped": {
+        const stopped = this.#parse(stoppedEvent, event);
+        if (stopped === null) return true;
+        const { channel, thread_ts: threadTs, user } = stopped;
+        void this.#parts.onStopped(addressOf({ channel, threadTs: threadTs || null }), user);
+        return true;
+      }
+      case "app_home_opened":
+      case "assistant_thread_started":
+        return this.#opened(event);
+      case "app_context_changed":
+        this.#parts.agentView.shown();
+        return true;
       default:
         return true;
     }
   }
 
-  async #message(event: z.infer<typeof eventCallback>["event"]): Promise<boolean> {
+  /** A person has opened the bot's direct messages, or a thread with an assistant. */
+  #opened(event: SlackEvent): true {
+    const { agentView, agentThreads } = this.#parts;
+    if (event.type === "assistant_thread_started") {
+      const started = this.#parse(threadStartedEvent, event)?.assistant_thread;
+      if (started !== undefined) agentThreads.started(started.channel_id, started.thread_ts, started.user_id);
+      return true;
+    }
+    const opened = this.#parse(homeOpenedEvent, event);
+    // The home tab of an app has no messages.
+    if (opened?.tab !== "messages") return true;
+    // Only an agent is sent what the person looks at.
+    if (opened.context != null) agentView.shown();
+    if (agentView.isOn) agentThreads.opened(opened.channel, opened.user);
+    return true;
+  }
+
+  async #message(event: SlackEvent): Promise<boolean> {
     switch (event.subtype) {
       case "channel_convert_to_private":
       case "channel_convert_to_public": {
@@ -135,7 +225,7 @@ export class SlackEvents {
         return (
           changed === null ||
           this.#hand(
-            placeOfMessage(changed.channel, changed.message),
+            this.#placeOf(changed.channel, changed.message),
             async () => this.#changed(changed),
             FETCHED,
           )
@@ -151,12 +241,27 @@ export class SlackEvents {
       default: {
         const said = this.#parse(saidMessage, event);
         if (said === null || !isSpoken(said)) return true;
+        if (event.type === "app_mention" && said.edited != null)
+          return this.#mentionedByEdit(said, said.edited.ts);
         // A mention comes under two event ids, with the same text.
         return this.#once(messageId(said.channel, said.ts), async () =>
-          this.#hand(placeOfMessage(said.channel, said), async () => this.#said(said.channel, said), MESSAGE),
+          this.#hand(this.#placeOf(said.channel, said), async () => this.#said(said.channel, said), MESSAGE),
         );
       }
     }
+  }
+
+  /** Slack sends it besides `message_changed`, which an app with few events does not get. */
+  async #mentionedByEdit(said: z.infer<typeof saidMessage>, at: string): Promise<boolean> {
+    const { channel } = said;
+    const place = this.#placeOf(channel, said);
+    return this.#once(`${messageId(channel, said.ts)}/${at}`, async () =>
+      this.#hand(place, async () => this.#edited(channel, said, said, timeOfTs(at)), FETCHED),
+    );
+  }
+
+  #placeOf(channel: string, message: SlackMessage): SlackPlace {
+    return this.#parts.reader.placeOf(channel, message);
   }
 
   #converted({ channel: id, subtype, ts }: z.infer<typeof conversion>): void {
@@ -169,30 +274,39 @@ export class SlackEvents {
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {
-    const { reader, names } = this.#parts;
-    const place = placeOfMessage(channel, message);
+    const { reader, names, agentThreads } = this.#parts;
+    const place = this.#placeOf(channel, message);
     this.#threads.set(messageId(channel, message.ts), place.threadTs);
     if (isOwn(message, await names.bot())) return null;
     const withFiles = await this.#filePolicy.readsFilesOf(channel, message);
     const event = await reader.read(channel, message, { withFiles });
+    const thread = directThread(place);
+    if (thread !== null) agentThreads.said(thread, message.ts, event.text);
     return event.text === "" && event.images === undefined ? null : { event, home: event };
   }
 
   /** A new preview is no edit. A deleted root that has replies becomes a tombstone. */
   async #changed(event: z.infer<typeof changedMessage>): Promise<Converted> {
     const { channel, message, previous_message: previous, event_ts: eventTs } = event;
-    const { reader, names } = this.#parts;
     if (message.subtype === "tombstone") return this.#gone(channel, previous ?? message, message.ts, eventTs);
-    if (isSameSaid(previous ?? null, message) || !isSpoken(message) || isOwn(message, await names.bot()))
-      return null;
-    const home = await reader.where(placeOfMessage(channel, message));
-    const withFiles = await this.#filePolicy.readsFilesOf(channel, message, previous ?? message);
-    const { text } = await reader.said(message, { withFiles });
-    const at = timeOfTs(message.edited?.ts ?? eventTs);
-    return {
-      event: { type: "edit", platform: PLATFORM_NAME, id: messageId(channel, message.ts), text, at },
-      home,
-    };
+    const isSame = isSameSaid(previous ?? null, message, this.#parts.inbox.transcripts === undefined);
+    if (isSame || !isSpoken(message)) return null;
+    return this.#edited(channel, message, previous ?? message, timeOfTs(message.edited?.ts ?? eventTs));
+  }
+
+  async #edited(
+    channel: string,
+    message: SlackMessage,
+    previous: SlackMessage,
+    at: Date,
+  ): Promise<Converted> {
+    const { reader, names } = this.#parts;
+    if (isOwn(message, await names.bot())) return null;
+    const withFiles = await this.#filePolicy.readsFilesOf(channel, message, previous);
+    const said = await reader.read(channel, message, { withFiles });
+    const thread = directThread(this.#placeOf(channel, message));
+    if (thread !== null) this.#parts.agentThreads.said(thread, message.ts, said.text);
+    return { event: editOf(said, at), home: said };
   }
 
   async #deleted(event: z.infer<typeof deletedMessage>): Promise<Converted> {
@@ -203,8 +317,10 @@ export class SlackEvents {
     const { reader, names } = this.#parts;
     if (before !== null && isOwn(before, await names.bot())) return null;
     const home = await reader.where(
-      before === null ? { channel, threadTs: null } : placeOfMessage(channel, before),
+      before === null ? { channel, threadTs: null } : this.#placeOf(channel, before),
     );
+    const thread = before === null ? null : directThread(this.#placeOf(channel, before));
+    if (thread !== null) this.#parts.agentThreads.deleted(thread, ts);
     const at = timeOfTs(eventTs);
     return { event: { type: "deletion", platform: PLATFORM_NAME, id: messageId(channel, ts), at }, home };
   }
@@ -221,7 +337,7 @@ export class SlackEvents {
     };
   }
 
-  async #reaction(event: { type: string }): Promise<boolean> {
+  async #reaction(event: { readonly type: string } & Record<string, unknown>): Promise<boolean> {
     const parsed = this.#parse(reactionEvent, event);
     const { channel, ts } = parsed?.item ?? {};
     if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
@@ -249,6 +365,26 @@ export class SlackEvents {
     return { event, home };
   }
 
+  /**
+   * Somebody has pressed a feedback button: the same as a reaction, which takes the place of the opposite one.
+   * @returns whether it is stored. Does not throw
+   */
+  async rated({ emoji, opposite }: Feedback, press: ButtonPress): Promise<boolean> {
+    const { channel_id: channel, message_ts: ts } = press.container;
+    const { user, actions } = press;
+    const at = actions[0]?.action_ts ?? tsOfTime(new Date());
+    const reacted = async (type: string, reaction: string): Promise<boolean> => {
+      const item = { type: "message", channel, ts };
+      return this.#reaction({ type, user: user.id, reaction, item, event_ts: at });
+    };
+    try {
+      return (await reacted("reaction_removed", opposite)) && (await reacted("reaction_added", emoji));
+    } catch (error) {
+      this.#parts.log.warn({ platform: PLATFORM_NAME, why: errorMessage(error) }, "event_not_taken");
+      return false;
+    }
+  }
+
   /** A reaction names no thread. */
   async #threadOf(channel: string, ts: string): Promise<string | null> {
     const id = messageId(channel, ts);
@@ -257,7 +393,7 @@ export class SlackEvents {
     const args = { channel, ts, limit: 1, inclusive: true };
     const { messages } = await this.#parts.api.call("conversations.replies", args, messagePage);
     const message = messages.find((one) => one.ts === ts) ?? slackMessage.parse({ ts });
-    const { threadTs } = placeOfMessage(channel, message);
+    const { threadTs } = this.#placeOf(channel, message);
     this.#threads.set(id, threadTs);
     return threadTs;
   }
@@ -291,6 +427,11 @@ export class SlackEvents {
     this.#unread.tell(event.type, parsed.error);
     return null;
   }
+}
+
+/** A thread in direct messages; null: it is none. */
+function directThread({ channel, threadTs }: SlackPlace): ThreadPlace | null {
+  return isDm(channel) && threadTs !== null ? { channel, threadTs } : null;
 }
 
 function inChannel(channel: string): SlackPlace {

@@ -5,7 +5,7 @@ import { messageId } from "../address.ts";
 import type { Names } from "../web/names.ts";
 import type { SlackMessage } from "./payload.ts";
 import { visibleFiles } from "./visible-parts.ts";
-import { isAddressed, type MessageReader, placeOfMessage } from "./reader.ts";
+import { isAddressed, type MessageReader } from "./reader.ts";
 
 export interface FilePolicyParts {
   readonly names: Names;
@@ -38,7 +38,7 @@ export class FilePolicy {
   ): Promise<boolean> {
     const { names, reader, ledger } = this.#parts;
     const bot = await names.bot();
-    const place = placeOfMessage(channel, message);
+    const place = reader.placeOf(channel, message);
     const thread = messageId(channel, place.threadTs ?? message.ts);
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);

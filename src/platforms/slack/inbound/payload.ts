@@ -17,6 +17,16 @@ const slackFile = z.object({
   file_access: textOrNone,
   url_private: z.string().nullish(),
   url_private_download: z.string().nullish(),
+  /** `slack_audio`: a clip that was recorded in Slack. */
+  subtype: textOrNone,
+  duration_ms: z.number().min(0).nullish().catch(null),
+  /** What Slack has heard in a clip, once it has. */
+  transcription: z
+    .object({
+      preview: z.object({ content: z.string(), has_more: z.boolean().nullish().catch(null) }).nullish(),
+    })
+    .nullish()
+    .catch(null),
 });
 
 const block = z.looseObject({ type: z.string() });
@@ -48,7 +58,21 @@ export const slackMessage = z.object({
   subtype: z.string().nullish(),
   user: z.string().nullish(),
   bot_id: z.string().nullish(),
+  /** The author's team, if it is another than the workspace's. */
+  user_team: textOrNone,
+  team: textOrNone,
   username: z.string().nullish(),
+  /** The names of an author from another workspace. */
+  user_profile: z
+    .object({
+      display_name: textOrNone,
+      real_name: textOrNone,
+      name: textOrNone,
+      is_restricted: flag,
+      is_ultra_restricted: flag,
+    })
+    .nullish()
+    .catch(null),
   bot_profile: z.object({ name: z.string().nullish() }).nullish(),
   text: z.string().nullish(),
   thread_ts: z.string().nullish(),
@@ -59,6 +83,10 @@ export const slackMessage = z.object({
   files: eachReadable(slackFile),
   attachments: eachReadable(slackAttachment),
   edited: edited.nullish(),
+  /** What the author looks at, in the direct messages of an agent's app. */
+  app_context: z.looseObject({}).nullish().catch(null),
+  /** `in_progress`, `completed`, `errored`; left out: it never was a stream. */
+  streaming_state: textOrNone,
   metadata: z.object({ event_payload: z.looseObject({ key: z.unknown() }).nullish() }).nullish(),
 });
 
@@ -92,6 +120,8 @@ export const reactionEvent = z.object({
 
 export const renameEvent = z.object({ channel: z.object({ id: z.string() }) });
 
+export const idChangedEvent = z.object({ old_channel_id: z.string(), new_channel_id: z.string() });
+
 /** The subtypes of messages that report a conversion. */
 export const conversion = z.object({
   channel: z.string(),
@@ -99,10 +129,30 @@ export const conversion = z.object({
   ts: z.string().nullish(),
 });
 
+/** A reader has pressed the stop button of an answer. */
+export const stoppedEvent = z.object({
+  channel: z.string(),
+  thread_ts: z.string().nullish(),
+  user: z.string(),
+});
+
+/** A person has opened the app; `tab`: what they see of it. */
+export const homeOpenedEvent = z.object({
+  user: z.string(),
+  channel: z.string(),
+  tab: textOrNone,
+  context: z.looseObject({}).nullish().catch(null),
+});
+
+export const threadStartedEvent = z.object({
+  assistant_thread: z.object({ user_id: z.string(), channel_id: z.string(), thread_ts: z.string() }),
+});
+
 export const goneEvent = z.object({ channel: z.string(), event_ts: z.string() });
 
 export const eventCallback = z.object({
   event_id: z.string(),
+  is_ext_shared_channel: z.boolean().nullish(),
   event: z.looseObject({ type: z.string(), subtype: z.string().nullish() }),
 });
 
@@ -113,6 +163,7 @@ export const slashCommand = z.object({
   user_id: z.string(),
   user_name: z.string().nullish(),
   response_url: z.string(),
+  trigger_id: z.string(),
 });
 export type SlashCommand = z.infer<typeof slashCommand>;
 
@@ -123,9 +174,24 @@ export const buttonPress = z.object({
   /** An answered message has its own ts as thread_ts. */
   message: z.object({ thread_ts: z.string().nullish() }).nullish(),
   response_url: z.string(),
-  actions: z.array(z.object({ value: z.string().nullish() })).min(1),
+  trigger_id: z.string(),
+  actions: z.array(z.object({ value: z.string().nullish(), action_ts: z.string().nullish() })).min(1),
 });
 export type ButtonPress = z.infer<typeof buttonPress>;
+
+/** A form that somebody has sent. */
+export const formSubmission = z.object({
+  type: z.literal("view_submission"),
+  user: z.object({ id: z.string() }),
+  view: z.object({
+    callback_id: z.string(),
+    private_metadata: z.string(),
+    state: z.object({
+      values: z.record(z.string(), z.record(z.string(), z.object({ value: z.string().nullish() }))),
+    }),
+  }),
+});
+export type FormSubmission = z.infer<typeof formSubmission>;
 
 export const messagePage = z.object({
   messages: z.array(slackMessage),
@@ -146,20 +212,35 @@ export const whoAmI = z.object({
   response_metadata: z.object({ scopes: z.array(z.string()).nullish() }).nullish(),
 });
 
+/** `is_stranger`: of another workspace, and unknown to the bot's. Guests of a workspace are restricted. */
+const outside = {
+  is_stranger: z.boolean().nullish(),
+  is_restricted: z.boolean().nullish(),
+  is_ultra_restricted: z.boolean().nullish(),
+};
+
 export const userInfo = z.object({
   user: z.object({
     name: z.string().nullish(),
     real_name: z.string().nullish(),
     is_bot: z.boolean().nullish(),
     team_id: z.string().nullish(),
+    ...outside,
     is_admin: z.boolean().nullish(),
     is_owner: z.boolean().nullish(),
     profile: z.object({ display_name: z.string().nullish(), real_name: z.string().nullish() }).nullish(),
   }),
 });
 
-/** `is_private` of a group DM is true, or left out. */
-const privacy = { is_private: z.boolean().nullish(), is_mpim: z.boolean().nullish() };
+const privacy = {
+  /** Of a group DM it is true, or left out. */
+  is_private: z.boolean().nullish(),
+  is_mpim: z.boolean().nullish(),
+  /** Slack Connect: with other organisations. */
+  is_ext_shared: z.boolean().nullish(),
+  /** With other workspaces of an Enterprise organisation. */
+  is_org_shared: z.boolean().nullish(),
+};
 
 export const channelInfo = z.object({
   channel: z.object({ name: z.string().nullish(), user: z.string().nullish(), ...privacy }),

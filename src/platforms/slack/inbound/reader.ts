@@ -5,14 +5,20 @@ import { displayName } from "../../../text/text.ts";
 import {
   type AttachmentReader,
   type AttachedFile,
+  hearing,
   readAttachments,
   type ReadAttachments,
+  type SaidBy,
 } from "../../shared/attachments.ts";
+import type { Transcripts } from "../../platform.ts";
 import { addressOf, isDm, messageId, type SlackPlace, timeOfTs } from "../address.ts";
 import { mentionedIds, readableText } from "./readable-text.ts";
 import { ownWords, visibleFiles, visibleText } from "./visible-parts.ts";
-import type { Bot, Names } from "../web/names.ts";
+import type { ChannelRenames } from "../channel-renames.ts";
+import { type Bot, markOf, type Names, type Person } from "../web/names.ts";
 import type { People } from "../web/people.ts";
+import type { Recipients } from "../web/recipients.ts";
+import type { AgentView } from "./agent-view.ts";
 import { fileInfo, type SlackFile, type SlackMessage } from "./payload.ts";
 import type { SlackApi } from "../web/api.ts";
 import { errorMessage } from "../../../core/errors.ts";
@@ -20,10 +26,15 @@ import { errorMessage } from "../../../core/errors.ts";
 export interface ReaderParts {
   readonly api: Pick<SlackApi, "call">;
   readonly names: Names;
+  readonly renames: ChannelRenames;
   readonly people: People;
+  readonly recipients: Recipients;
+  readonly agentView: AgentView;
   readonly botToken: string;
   /** Null: Slack's own. */
   readonly apiUrl: string | null;
+  /** Default: sounds are only named, or have the words that Slack has heard. */
+  readonly transcripts?: () => Transcripts | undefined;
   readonly log: Logger;
 }
 
@@ -67,13 +78,16 @@ export class MessageReader {
     options: { readonly withFiles: boolean },
   ): Promise<InboundMessage> {
     const bot = await this.#parts.names.bot();
-    const place = placeOfMessage(channel, message);
+    const place = this.placeOf(channel, message);
     const [where, author, said] = await Promise.all([
       this.where(place),
-      this.#author(message),
-      this.said(message, options),
+      this.#author(channel, message),
+      this.said(channel, message, options),
     ]);
-    this.#parts.people.met(channel, author.id, author.name);
+    if (!author.isBot) {
+      const team = message.user_team ?? message.team ?? bot.teamId;
+      this.#parts.recipients.said(messageId(channel, message.ts), { user: author.id, team });
+    }
     return {
       type: "message",
       ...where,
@@ -88,17 +102,26 @@ export class MessageReader {
   }
 
   /** Reads a text and its attachments. */
-  async said(message: SlackMessage, { withFiles }: { readonly withFiles: boolean }): Promise<SaidText> {
+  async said(
+    channel: string,
+    message: SlackMessage,
+    { withFiles }: { readonly withFiles: boolean },
+  ): Promise<SaidText> {
+    const by: SaidBy = {
+      where: async () => this.where(this.placeOf(channel, message)),
+      author: async () => this.#author(channel, message),
+    };
     const [{ text: words, mentions }, read] = await Promise.all([
       this.#named(visibleText(message)),
-      this.#attached(visibleFiles(message), withFiles),
+      this.#attached(visibleFiles(message), withFiles, by),
     ]);
     return { text: [words, ...read.texts].filter(Boolean).join("\n"), images: read.images, mentions };
   }
 
-  async #attached(files: readonly SlackFile[], withFiles: boolean): Promise<ReadAttachments> {
+  async #attached(files: readonly SlackFile[], withFiles: boolean, by: SaidBy): Promise<ReadAttachments> {
     const described = await Promise.all(files.map(async (file) => this.#described(file)));
-    return await readAttachments(described.flatMap(toAttachedFile), withFiles ? this.#files : NO_FILES);
+    const reader = hearing(this.#files, this.#parts.transcripts?.(), by);
+    return await readAttachments(described.flatMap(toAttachedFile), withFiles ? reader : NO_FILES);
   }
 
   /** A file of another workspace comes as its id alone; if Slack does not describe it, it stays that. */
@@ -144,8 +167,14 @@ export class MessageReader {
     return { text: readable, mentions: ids.people.flatMap((id) => known.get(id) ?? []) };
   }
 
+  /** The conversation to which a message belongs. */
+  placeOf(channel: string, message: SlackMessage): SlackPlace {
+    return this.#parts.agentView.placeOf(channel, message);
+  }
+
   async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
-    const { names } = this.#parts;
+    const { names, renames } = this.#parts;
+    const newestId = renames.newestId(channel);
     const [bot, info] = await Promise.all([names.bot(), names.channel(channel)]);
     const isDirect = isDm(channel);
     const name = isDirect && info.user !== null ? (await names.person(info.user)).name : info.name || channel;
@@ -159,6 +188,8 @@ export class MessageReader {
         workspace,
         channel: isThread && !isDirect ? `thread in ${name}` : name,
         parent: isThread ? { id: channel, name } : null,
+        ...(newestId !== channel && { newestId }),
+        ...(info.isExternal && !isDirect && { isExternal: true as const }),
       },
       ...(!isDirect && !isThread && info.isPrivate !== undefined && { isPrivate: info.isPrivate }),
     };
@@ -166,30 +197,39 @@ export class MessageReader {
 
   /** The author of a reaction or command. */
   async person(id: string): Promise<Author> {
-    const { name, isBot, roleNames } = await this.#parts.names.person(id);
-    return { id, name, isBot, ...(roleNames.length > 0 && { roleNames }) };
+    return this.#authorOf(id, await this.#parts.names.person(id));
   }
 
-  async #author({ user, bot_id: botId, username, bot_profile: profile }: SlackMessage): Promise<Author> {
+  #authorOf(id: string, { name, isBot, roleNames, mark }: Person): Author {
+    const shown = mark === "" ? name : `${name} (${mark})`;
+    return { id, name: shown, isBot, ...(roleNames.length > 0 && { roleNames }) };
+  }
+
+  /** A person as Slack tells of them, or where it does not, as their message does. */
+  async #speaker(id: string, { user_team: team, user_profile: profile }: SlackMessage): Promise<Person> {
+    const { names } = this.#parts;
+    const [person, bot] = await Promise.all([names.person(id), names.bot()]);
+    if (person.name !== id) return person;
+    const name = profile?.display_name || profile?.real_name || profile?.name || id;
+    const mark = markOf({ ...profile, isOurs: team == null || team === bot.teamId });
+    return { ...person, name: displayName(name), mark };
+  }
+
+  async #author(channel: string, message: SlackMessage): Promise<Author> {
+    const { user, bot_id: botId, username, bot_profile: profile } = message;
     const isBot = (botId ?? "") !== "";
     const bot = await this.#parts.names.bot();
     if (user === bot.userId || botId === bot.botId) return { id: bot.userId, name: bot.name, isBot: true };
     if (typeof user === "string" && user !== "") {
-      const author = await this.person(user);
+      const person = await this.#speaker(user, message);
+      this.#parts.people.met(channel, user, person.name);
+      const author = this.#authorOf(user, person);
       return { ...author, isBot: isBot || author.isBot };
     }
-    return {
-      id: botId ?? "unknown",
-      name: displayName(username || profile?.name || botId || ""),
-      isBot: true,
-    };
+    const name = displayName(username || profile?.name || botId || "");
+    this.#parts.people.met(channel, botId ?? "unknown", name);
+    return { id: botId ?? "unknown", name, isBot: true };
   }
-}
-
-/** A reply belongs to its thread, even if the channel shows it, too. Pure. */
-export function placeOfMessage(channel: string, { ts, thread_ts: threadTs }: SlackMessage): SlackPlace {
-  const isReply = typeof threadTs === "string" && threadTs !== ts;
-  return { channel, threadTs: isReply ? threadTs : null };
 }
 
 /** Whether the message is the bot's own. Pure. */
@@ -210,5 +250,18 @@ function toAttachedFile(file: SlackFile): AttachedFile[] {
   if (file.mode === "tombstone" || file.mode === "hidden_by_limit") return [];
   const name = file.name || file.title || file.id;
   const url = file.url_private_download || file.url_private || "";
-  return [{ name, type: file.mimetype ?? "", size: file.size ?? 0, url }];
+  const voice = voiceOf(file);
+  return [{ name, type: file.mimetype ?? "", size: file.size ?? 0, url, ...(voice !== null && { voice }) }];
+}
+
+/** Null: no clip that was recorded in Slack. */
+function voiceOf({
+  subtype,
+  duration_ms: ms,
+  transcription,
+}: SlackFile): NonNullable<AttachedFile["voice"]> | null {
+  if (subtype !== "slack_audio") return null;
+  const preview = transcription?.preview;
+  const heard = preview == null ? null : { text: preview.content, isWhole: preview.has_more !== true };
+  return { durationS: ms == null ? null : ms / 1000, heard };
 }

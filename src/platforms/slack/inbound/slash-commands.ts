@@ -1,22 +1,28 @@
 import type { Logger } from "pino";
+import { z } from "zod";
 import type { Card } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
-import type { PlatformCommand, PlatformInbox } from "../../platform.ts";
+import type { CommandForm, PlatformCommand, PlatformInbox } from "../../platform.ts";
 import { addressOf, PLATFORM_NAME } from "../address.ts";
+import type { ChannelRenames } from "../channel-renames.ts";
 import { type Block, toBlocks } from "../outbound/card.ts";
 import { fitMrkdwn } from "../outbound/mrkdwn.ts";
 import { ownAddress } from "../../shared/own-address.ts";
-import { commandOfPress } from "../../shared/pressed-command.ts";
-import type { ButtonPress, SlashCommand } from "./payload.ts";
-import { MAX_POST_LENGTH } from "../outbound/poster.ts";
+import { type CalledCommand, commandOfPress, formAlone } from "../../shared/pressed-command.ts";
+import { commandOfForm, toView } from "../outbound/form.ts";
+import type { SlackApi } from "../web/api.ts";
+import type { ButtonPress, FormSubmission, SlashCommand } from "./payload.ts";
+import { MAX_POST_LENGTH } from "../outbound/content.ts";
 import type { MessageReader } from "./reader.ts";
 
 export interface CommandsParts {
   readonly inbox: Pick<PlatformInbox, "command">;
+  readonly api: Pick<SlackApi, "call">;
   readonly commands: readonly PlatformCommand[];
   readonly reader: Pick<MessageReader, "person">;
+  readonly renames: ChannelRenames;
   /** Null: Slack's own. */
   readonly apiUrl: string | null;
   readonly log: Logger;
@@ -47,6 +53,7 @@ interface AnswerPlace {
   readonly threadTs: string | null;
 }
 
+const NO_FORM = "The form did not open just now. Please try again, or type the command.";
 const RESPONSE_HOSTS = ["slack.com"];
 const PART_LENGTH = 3000;
 /** Slack accepts five posts per command. */
@@ -68,7 +75,16 @@ export class SlashCommands {
   async run(command: SlashCommand, acknowledge: Acknowledge): Promise<void> {
     const { channel_id: channel, user_id: user } = command;
     const place = { url: command.response_url, threadTs: null };
-    const { name, argument } = parseSlashText(command.text ?? "", this.#parts.commands);
+    const { commands } = this.#parts;
+    const { name, argument } = parseSlashText(command.text ?? "", commands);
+    const form = formAlone({ name, argument }, commands);
+    if (form !== null) {
+      await acknowledge();
+      const opened = { called: { name, argument }, form, trigger: command.trigger_id };
+      if (await this.#openForm(opened, { ...place, channel })) return;
+      this.#begin(this.#post(place, this.#answer({ channel, user, name, argument, threadTs: null })));
+      return;
+    }
     const answering = this.#answer({ channel, user, name, argument, threadTs: null });
     const early = await withDeadline(answering, this.#parts.ackMs);
     // Slack does not report whether it accepted the blocks of an acknowledgement.
@@ -79,7 +95,8 @@ export class SlashCommands {
   }
 
   /**
-   * Runs a button's command; the answer is for the person who pressed it. Resolves once the press is acknowledged.
+   * Runs a button's command; the answer is for the person who pressed it. Resolves once the press is acknowledged: if this process
+   * ends before the command has run, Slack shows the person that it failed.
    * @throws if the acknowledgement does not reach Slack
    */
   async press(press: ButtonPress, acknowledge: () => Promise<void>): Promise<void> {
@@ -88,10 +105,48 @@ export class SlashCommands {
     const threadTs =
       message?.thread_ts == null || message.thread_ts === container.message_ts ? null : message.thread_ts;
     const asked = { channel: container.channel_id, threadTs, user: user.id };
+    if (called !== null && called.form !== null) {
+      await acknowledge();
+      const opened = { called, form: called.form, trigger: press.trigger_id };
+      if (await this.#openForm(opened, { channel: asked.channel, threadTs, url })) return;
+      // Without its words, the command would do something else.
+      this.#begin(this.#post({ url, threadTs }, Promise.resolve({ card: null, texts: [NO_FORM] })));
+      return;
+    }
     const answering = called === null ? null : this.#answer({ ...asked, ...called });
+    if (answering !== null) await withDeadline(answering, this.#parts.ackMs);
     // An acknowledgement of a press cannot have a text.
     await acknowledge();
     if (answering !== null) this.#begin(this.#post({ url, threadTs }, answering));
+  }
+
+  /**
+   * Runs the command of a form that somebody has sent. Resolves once the form is acknowledged: until then it stays open.
+   * @throws if the acknowledgement does not reach Slack
+   */
+  async submit(submission: FormSubmission, acknowledge: () => Promise<void>): Promise<void> {
+    const sent = commandOfForm(submission, this.#parts.commands);
+    if (sent === null) return acknowledge();
+    const { channel, threadTs, url } = sent.place;
+    const answering = this.#answer({ channel, threadTs, user: submission.user.id, ...sent.called });
+    await withDeadline(answering, this.#parts.ackMs);
+    await acknowledge();
+    this.#begin(this.#post({ url, threadTs }, answering));
+  }
+
+  /** Call within three seconds. @returns false: Slack does not open it */
+  async #openForm(
+    { called, form, trigger }: { called: CalledCommand; form: CommandForm; trigger: string },
+    place: AnswerPlace & { readonly channel: string },
+  ): Promise<boolean> {
+    const { api, log } = this.#parts;
+    try {
+      await api.call("views.open", { trigger_id: trigger, view: toView(called, form, place) }, z.unknown());
+      return true;
+    } catch (error) {
+      log.info({ platform: PLATFORM_NAME, command: called.name, why: errorMessage(error) }, "form_refused");
+      return false;
+    }
   }
 
   #begin(posting: Promise<void>): void {
@@ -106,11 +161,12 @@ export class SlashCommands {
 
   /** Does not throw. */
   async #answer({ channel, threadTs, user, name, argument }: Called): Promise<Answer> {
-    const { inbox, reader, log } = this.#parts;
+    const { inbox, reader, renames, log } = this.#parts;
     try {
+      await renames.meet(channel);
       const { name: asker, roleNames = [] } = await reader.person(user);
       const answer = await inbox.command({
-        channel: addressOf({ channel, threadTs }),
+        channel: addressOf({ channel: renames.firstId(channel), threadTs }),
         name,
         argument,
         asker: { id: user, name: asker, roles: [], roleNames },

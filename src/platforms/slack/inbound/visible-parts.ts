@@ -27,11 +27,17 @@ export function visibleFiles(message: SlackMessage): SlackFile[] {
   return [...message.files, ...forwardsOf(message).flatMap(({ files }) => files)];
 }
 
-/** True: text and files are unchanged. A removed file is a change. */
-export function isSameSaid(before: SlackMessage | null, now: SlackMessage): boolean {
+/**
+ * True: text and files are unchanged. A removed file is a change.
+ * @param hasSlacksWords what Slack has heard in a clip belongs to the text
+ */
+export function isSameSaid(before: SlackMessage | null, now: SlackMessage, hasSlacksWords: boolean): boolean {
   const said = (message: SlackMessage): readonly string[] => [
     visibleText(message),
     ...message.files.map(({ id, mode }) => `${id} ${mode === "tombstone"}`),
+    ...(hasSlacksWords
+      ? message.files.map(({ transcription }) => transcription?.preview?.content ?? "")
+      : []),
   ];
   return before !== null && isDeepStrictEqual(said(before), said(now));
 }

@@ -1,4 +1,5 @@
 import type { MessageAction } from "../../../core/message.ts";
+import { sliceWhole } from "../../../text/text.ts";
 import { carried } from "../../shared/pressed-command.ts";
 
 export const MAX_SECTION = 3000;
@@ -29,7 +30,7 @@ export function toButtonBlocks(text: string, actions: readonly MessageAction[]):
   const elements = actions.slice(0, MOST).map((action, index): Button => ({
     type: "button",
     action_id: `weir/${index}`,
-    text: { type: "plain_text", text: action.label.slice(0, 75), emoji: false },
+    text: { type: "plain_text", text: sliceWhole(action.label, 0, 75), emoji: false },
     ...(action.style !== "plain" && { style: action.style }),
     value: carried(action),
   }));

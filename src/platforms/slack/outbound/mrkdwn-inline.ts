@@ -26,25 +26,29 @@ const RULES: readonly Rule[] = [
   { pattern: /<((?:https?:\/\/|mailto:)[^\s<>]+)>/iy, show: ([, url = ""]) => link(url, "") },
   { pattern: /https?:\/\/[^\s<>|]+/iy, show: ([url]) => escapeText(url) },
   {
-    pattern: /\*\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*\*/y,
-    show: ([, inner = ""], names) => `*_${emphasised(inner, names)}_*`,
+    pattern: /\*\*\*(?=\S)((?:\\.|[^*\\\n]){1,500}?)(?<=\S)\*\*\*/y,
+    show: ([, inner = ""], names) => `*_${emphasised(inner, names, true)}_*`,
   },
   {
-    pattern: /\*\*(?=\S)((?:[^*\n]|\*(?!\*))+?)(?<=\S)\*\*/y,
-    show: ([, inner = ""], names) => `*${emphasised(inner, names)}*`,
+    pattern: /\*\*(?=\S)((?:\\.|[^*\\\n]|\*(?!\*)){1,500}?)(?<=\S)\*\*/y,
+    show: ([, inner = ""], names) => `*${emphasised(inner, names, true)}*`,
   },
   {
-    pattern: /__(?=\S)([^_\n]+?)(?<=\S)__(?![\p{L}\p{N}])/uy,
-    show: ([, inner = ""], names) => `*${emphasised(inner, names)}*`,
+    pattern: /__(?=\S)((?:\\.|[^_\\\n]){1,500}?)(?<=\S)__(?![\p{L}\p{N}])/uy,
+    show: ([, inner = ""], names) => `*${emphasised(inner, names, true)}*`,
   },
   {
-    pattern: /~~(?=\S)([^~\n]+?)(?<=\S)~~/y,
-    show: ([, inner = ""], names) => `~${emphasised(inner, names)}~`,
+    pattern: /~~(?=\S)((?:\\.|[^~\\\n]){1,500}?)(?<=\S)~~/y,
+    show: ([, inner = ""], names) => `~${emphasised(inner, names, true)}~`,
+  },
+  {
+    pattern: /_(?=[^\s_])((?:\\.|[^_\\\n]){1,500}?)(?<=\S)_(?![\p{L}\p{N}_])/uy,
+    show: ([, inner = ""], names) => `_${emphasised(inner, names, true)}_`,
   },
   {
     // `5*x and 3*y` is a product.
-    pattern: /(?<![A-Za-z0-9])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![*A-Za-z0-9])/y,
-    show: ([, inner = ""], names) => `_${emphasised(inner, names)}_`,
+    pattern: /(?<![A-Za-z0-9])\*(?=\S)((?:\\.|[^*\\\n]){1,500}?)(?<=\S)\*(?![*A-Za-z0-9])/y,
+    show: ([, inner = ""], names) => `_${emphasised(inner, names, true)}_`,
   },
 ];
 
@@ -54,38 +58,83 @@ const GOES_ON = /[\p{L}\p{N}_/]/u;
 /** Where markup can begin. */
 const BEGINNINGS = /[\\`![<h*_~@]/gi;
 
-/** Converts one line's inline Markdown to mrkdwn and escapes the rest. Pure. */
-export function emphasised(text: string, names: MentionNames): string {
-  const literal = (plain: string): string =>
-    escapeText(hasSeveralTildes(text) ? plain.replaceAll("~", LIKE_TILDE) : plain);
-  let shown = "";
+/** A piece of a converted line. Literal: as it was written, and no markup. */
+interface Piece {
+  readonly text: string;
+  readonly isLiteral: boolean;
+}
+
+/**
+ * Converts one line's inline Markdown to mrkdwn and escapes the rest. Pure.
+ * @param isInner the text stands between two marks
+ */
+export function emphasised(text: string, names: MentionNames, isInner = false): string {
+  const pieces: Piece[] = [];
   let plainFrom = 0;
+  let last = "";
+  const add = (piece: string, isLiteral: boolean): void => {
+    pieces.push({ text: piece, isLiteral });
+    last = piece === "" ? last : piece;
+  };
   for (let index = nextBeginning(text, 0); index >= 0;) {
     const found = matchAt(text, index, names);
     if (found === null) {
       index = nextBeginning(text, index + 1);
       continue;
     }
-    shown += literal(text.slice(plainFrom, index));
+    add(text.slice(plainFrom, index), true);
     plainFrom = index + found.length;
-    const isMarked = text[index] !== "\\" && /^[*_~`]/.test(found.shown);
-    if (isMarked && JOINS.test(shown.slice(-1))) shown += GUARD;
-    shown += found.shown;
-    if (isMarked && JOINS.test(text[plainFrom] ?? "")) shown += GUARD;
+    const isEscape = text[index] === "\\";
+    const isMarked = !isEscape && /^[*_~`]/.test(found.shown);
+    if (isMarked && JOINS.test(last.slice(-1))) add(GUARD, false);
+    add(isEscape ? text.slice(index + 1, plainFrom) : found.shown, isEscape);
+    if (isMarked && JOINS.test(text[plainFrom] ?? "")) add(GUARD, false);
     index = nextBeginning(text, plainFrom);
   }
-  return shown + literal(text.slice(plainFrom));
+  add(text.slice(plainFrom), true);
+  return literally(pieces, isInner);
 }
 
 /** A character beside which Slack reads no mark: a letter, a digit, or punctuation without spaces around it, as 「. */
 const JOINS = /[\p{L}\p{N}\p{M}]|[^\p{ASCII}\s\u200B]/u;
 /** Zero width: Slack reads a mark beside it. */
 const GUARD = "\u200B";
-/** Slack strikes out what stands between two tildes, also in `(~20 lines) and (~50 lines)`. */
-const LIKE_TILDE = "\u223C";
+/** Slack knows no escape of its marks. */
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  "*": "\u2217",
+  _: "\u02CD",
+  "~": "\u223C",
+  "`": "\u02CB",
+};
+const MARK = /[*_~`]/g;
 
-function hasSeveralTildes(text: string): boolean {
-  return text.indexOf("~") !== text.lastIndexOf("~");
+/** Joins the pieces, and replaces the marks of literal ones that Slack could read as markup by look-alikes. */
+function literally(pieces: readonly Piece[], isInner: boolean): string {
+  const line = pieces.map(({ text }) => text).join("");
+  let from = 0;
+  return pieces
+    .map(({ text, isLiteral }) => {
+      const at = from;
+      from += text.length;
+      if (!isLiteral) return text;
+      const safe = text.replaceAll(MARK, (mark, offset: number) =>
+        mayBeMarkup(line, at + offset, isInner) ? (LOOK_ALIKES[mark] ?? mark) : mark,
+      );
+      return escapeText(safe);
+    })
+    .join("");
+}
+
+/** Whether Slack could read the mark there as markup, together with another one of the line. */
+function mayBeMarkup(line: string, at: number, isInner: boolean): boolean {
+  const mark = line[at] ?? "";
+  if (!isInner && line.indexOf(mark) === line.lastIndexOf(mark)) return false;
+  // Slack strikes out what stands between two tildes, also in `(~20 lines) and (~50 lines)`.
+  if (mark === "~") return true;
+  const [before = "", after = ""] = [line[at - 1], line[at + 1]];
+  const mayOpen = !JOINS.test(before) && /\S/.test(after);
+  const mayClose = !JOINS.test(after) && /\S/.test(before);
+  return mayOpen || mayClose;
 }
 
 function nextBeginning(text: string, from: number): number {
@@ -130,7 +179,7 @@ function link(url: string, words: string): string | null {
 }
 
 /** The longest name after an `@`, case-insensitive. */
-function mention(
+export function mention(
   text: string,
   index: number,
   names: MentionNames,

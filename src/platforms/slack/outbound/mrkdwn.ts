@@ -52,12 +52,21 @@ interface Block {
 
 /** Drops the language name, which Slack would show as the first line. */
 function codeBlock(lines: readonly string[], from: number): Block | null {
+  const block = codeBlockAt(lines, from);
+  return block === null ? null : { text: fenced(block.content.join("\n")), lines: block.lines };
+}
+
+/** The code block that begins at a line; null: none does. Pure. */
+export function codeBlockAt(
+  lines: readonly string[],
+  from: number,
+): { readonly content: readonly string[]; readonly lines: number; readonly isClosed: boolean } | null {
   const marker = FENCE.exec(lines[from] ?? "")?.[1];
   if (marker === undefined || isInlineFence(lines[from] ?? "", marker)) return null;
   const rest = lines.slice(from + 1);
   const length = rest.findIndex((one) => one.trim().startsWith(marker) && /^[`~]+$/.test(one.trim()));
   const content = rest.slice(0, length < 0 ? rest.length : length);
-  return { text: fenced(content.join("\n")), lines: content.length + (length < 0 ? 1 : 2) };
+  return { content, lines: content.length + (length < 0 ? 1 : 2), isClosed: length >= 0 };
 }
 
 /** "```code``` on one line" opens no block. */
@@ -72,12 +81,18 @@ function fenced(content: string): string {
 
 /** Slack has no tables: aligned columns in a code block. */
 function table(lines: readonly string[], from: number): Block | null {
+  const found = tableAt(lines, from);
+  return found === null ? null : { ...found, text: fenced(found.text) };
+}
+
+/** The table that begins at a line, as aligned columns; null: none does. Pure. */
+export function tableAt(lines: readonly string[], from: number): Block | null {
   const [head = "", rule = ""] = lines.slice(from, from + 2);
   if (!head.includes("|") || !isTableRule(rule)) return null;
   const rest = lines.slice(from + 2);
   const end = rest.findIndex((one) => !one.includes("|"));
   const rows = [head, ...rest.slice(0, end < 0 ? rest.length : end)];
-  return { text: fenced(asColumns(rows)), lines: rows.length + 1 };
+  return { text: asColumns(rows), lines: rows.length + 1 };
 }
 
 /** `|---|:--:|` under the head of a table. Pure. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import { boltLogger } from "../connection/bolt-logger.ts";
+import type { ChannelRenames } from "../channel-renames.ts";
 import { kindOf } from "./api-errors.ts";
 import { SlackError } from "./slack-error.ts";
 
@@ -14,6 +15,8 @@ export interface SlackApiOptions {
   /** Timeout of a call, ms. */
   readonly timeoutMs: number;
   readonly log: Logger;
+  /** Default: Slack's ids are Weir's. */
+  readonly renames?: ChannelRenames;
 }
 
 /** Options of each Web API client. Retries are off: a retried post would appear twice. */
@@ -48,9 +51,35 @@ const fetchWithoutRedirects: typeof fetch = async (input, init) => {
 /** The Web API with one token. */
 export class SlackApi {
   readonly #client: webApi.WebClient;
+  readonly #renames: ChannelRenames | null;
 
   constructor(options: SlackApiOptions) {
+    this.#renames = options.renames ?? null;
     this.#client = new webApi.WebClient(options.token, clientOptions(options));
+  }
+
+  /** Of a channel that is not found, another daemon may have heard another id. @throws SlackError */
+  async #call(method: string, args: Record<string, unknown>): Promise<webApi.WebAPICallResult> {
+    const renames = this.#renames;
+    const { channel } = args;
+    if (renames === null || typeof channel !== "string") return this.#ask(method, args);
+    const id = renames.newestId(channel);
+    try {
+      return await this.#ask(method, { ...args, channel: id });
+    } catch (error) {
+      if (!(error instanceof SlackError) || error.code !== "channel_not_found") throw error;
+      await renames.read().catch(() => undefined);
+      if (renames.newestId(channel) === id) throw error;
+      return await this.#ask(method, { ...args, channel: renames.newestId(channel) });
+    }
+  }
+
+  async #ask(method: string, args: Record<string, unknown>): Promise<webApi.WebAPICallResult> {
+    try {
+      return await this.#client.apiCall(method, args);
+    } catch (error) {
+      throw toSlackError(method, error);
+    }
   }
 
   /** @throws SlackError and nothing else */
@@ -59,13 +88,8 @@ export class SlackApi {
     args: Record<string, unknown>,
     schema: Schema,
   ): Promise<z.output<Schema>> {
-    let answer: unknown;
-    try {
-      answer = await this.#client.apiCall(method, args);
-    } catch (error) {
-      throw toSlackError(method, error);
-    }
-    const result = schema.safeParse(answer);
+    const answer = await this.#call(method, args);
+    const result = schema.safeParse(this.#renames === null ? answer : withFirstIds(answer, this.#renames));
     if (result.success) return result.data;
     throw new SlackError("unavailable", `Slack answered ${method} with something that cannot be read.`, {
       cause: result.error,
@@ -73,6 +97,21 @@ export class SlackApi {
   }
 }
 
+/** HTTP statuses of a request that would be refused again; Slack itself refuses by a code. */
+const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([400, 413, 414, 422]);
+
+/** The channels of an answer by Weir's ids. */
+function withFirstIds(answer: webApi.WebAPICallResult, renames: ChannelRenames): unknown {
+  const { channel, channels, ...rest } = { channel: undefined, channels: undefined, ...answer };
+  const listed = channelList.safeParse(channels);
+  return {
+    ...rest,
+    channel: typeof channel === "string" ? renames.firstId(channel) : channel,
+    channels: listed.success ? listed.data.map((one) => ({ ...one, id: renames.firstId(one.id) })) : channels,
+  };
+}
+
+const channelList = z.array(z.looseObject({ id: z.string() }));
 const refusal = z.object({ data: z.object({ error: z.string(), needed: z.string().optional() }) });
 const rateLimited = z.object({ code: z.literal("slack_webapi_rate_limited_error"), retryAfter: z.number() });
 const httpError = z.object({ code: z.literal("slack_webapi_http_error"), statusCode: z.number() });
@@ -96,8 +135,11 @@ export function toSlackError(method: string, error: unknown): SlackError {
     });
   }
   const http = httpError.safeParse(error);
-  if (http.success)
-    return new SlackError("unavailable", `Slack answered ${method} with ${http.data.statusCode}`, {});
+  if (http.success) {
+    const { statusCode } = http.data;
+    const kind = ABOUT_THE_REQUEST.has(statusCode) ? "rejected" : "unavailable";
+    return new SlackError(kind, `Slack answered ${method} with ${statusCode}`, {});
+  }
   return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
 }
 

@@ -146,8 +146,9 @@ export class SlackHistory implements ChatHistory {
     const before = place.threadTs ?? tsOf(first.id);
     const above =
       limit === 0 ? [] : (await this.#newestOfChannel({ ...place, threadTs: null }, limit, before)).messages;
-    const thread =
-      place.threadTs === null ? [] : await this.#threadBefore(place.channel, place.threadTs, first.id);
+    // An agent's thread begins with its root.
+    const isFirst = place.threadTs === null || place.threadTs === tsOf(first.id);
+    const thread = isFirst ? [] : await this.#threadBefore(place.channel, before, first.id);
     const where = { channel, kind: first.kind, workspace: first.workspace };
     return await Promise.all(
       [...above, ...thread].map(async (message) => ({

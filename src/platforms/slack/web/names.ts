@@ -4,6 +4,7 @@ import { displayName } from "../../../text/text.ts";
 import { fixedWaits, retry } from "../../../async/retry.ts";
 import type { SlackApi } from "./api.ts";
 import { SlackError } from "./slack-error.ts";
+import { BoundedMap } from "../../../async/bounded-map.ts";
 import { Cache, type Loaded } from "../../../async/cache.ts";
 import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
 
@@ -24,6 +25,19 @@ export interface Person {
   readonly isBot: boolean;
   /** `admin` and `owner` of the workspace: Slack has no other roles. */
   readonly roleNames: readonly string[];
+  /** The words that follow the name of a person from another workspace, or of a guest; "": a member of the workspace. */
+  readonly mark: string;
+}
+
+/** The words behind the name of somebody from outside. Pure. */
+export function markOf(person: {
+  readonly isOurs: boolean;
+  readonly is_stranger?: boolean | null | undefined;
+  readonly is_restricted?: boolean | null | undefined;
+  readonly is_ultra_restricted?: boolean | null | undefined;
+}): string {
+  if (!person.isOurs || person.is_stranger === true) return "other workspace";
+  return person.is_restricted === true || person.is_ultra_restricted === true ? "guest" : "";
 }
 
 export interface NamedChannel {
@@ -33,6 +47,8 @@ export interface NamedChannel {
   readonly user: string | null;
   /** Undefined: not reported. */
   readonly isPrivate: boolean | undefined;
+  /** People of other workspaces read it, too. */
+  readonly isExternal: boolean;
 }
 
 /** Whether some members of the workspace cannot read a channel, by Slack's description of it. Pure. */
@@ -43,11 +59,24 @@ export function privacyOf(channel: {
   return channel.is_mpim === true ? true : (channel.is_private ?? undefined);
 }
 
+/** Whether people of other workspaces can read a channel, by Slack's description of it. Pure. */
+export function isSharedOutside(channel: {
+  readonly is_ext_shared?: boolean | null | undefined;
+  readonly is_org_shared?: boolean | null | undefined;
+}): boolean {
+  return channel.is_ext_shared === true || channel.is_org_shared === true;
+}
+
 const HOUR_MS = 3_600_000;
 /** A failed look-up is repeated after a minute. */
 const MINUTE_MS = 60_000;
 const MAX_PEOPLE = 5000;
 const MAX_CHANNELS = 5000;
+
+/** One of which Slack says nothing counts as the one that shows least. */
+function unknownChannel(id: string): NamedChannel {
+  return { name: id, user: null, isPrivate: undefined, isExternal: true };
+}
 
 /** Names of people, channels and user groups. If a look-up fails, the id is the name. */
 export class Names {
@@ -57,6 +86,8 @@ export class Names {
   #known: Bot | null = null;
   readonly #people = new Cache<Person>(MAX_PEOPLE);
   readonly #channels = new Cache<NamedChannel>(MAX_CHANNELS);
+  /** What the last event of a channel said of Slack Connect. */
+  readonly #connected = new BoundedMap<boolean>(MAX_CHANNELS);
   readonly #groups = new Cache<ReadonlyMap<string, string>>(1);
 
   constructor(api: SlackApi, log: Logger) {
@@ -98,7 +129,7 @@ export class Names {
   }
 
   async person(id: string): Promise<Person> {
-    const unknown: Person = { name: id, isBot: false, roleNames: [] };
+    const unknown: Person = { name: id, isBot: false, roleNames: [], mark: "" };
     return this.#people.get(id, async () =>
       this.#orElse("users.info", unknown, async () => {
         const { user } = await this.#api.call("users.info", { user: id }, userInfo);
@@ -110,7 +141,8 @@ export class Names {
           ...(isOurs && user.is_admin === true ? ["admin"] : []),
           ...(isOurs && user.is_owner === true ? ["owner"] : []),
         ];
-        return { name: displayName(name), isBot: user.is_bot === true, roleNames };
+        const mark = markOf({ ...user, isOurs });
+        return { name: displayName(name), isBot: user.is_bot === true, roleNames, mark };
       }),
     );
   }
@@ -121,12 +153,17 @@ export class Names {
    */
   async channel(id: string): Promise<NamedChannel> {
     return this.#channels.get(id, async () =>
-      this.#orElse("conversations.info", { name: id, user: null, isPrivate: undefined }, async () => {
+      this.#orElse("conversations.info", unknownChannel(id), async () => {
         const { channel } = await retry(
           async () => this.#api.call("conversations.info", { channel: id }, channelInfo),
           fixedWaits(AGAIN_MS),
         );
-        return { name: channel.name ?? "", user: channel.user ?? null, isPrivate: privacyOf(channel) };
+        return {
+          name: channel.name ?? "",
+          user: channel.user ?? null,
+          isPrivate: privacyOf(channel),
+          isExternal: isSharedOutside(channel) || this.#connected.get(id) === true,
+        };
       }),
     );
   }
@@ -155,6 +192,14 @@ export class Names {
   /** Caches a channel from an unrequested description. */
   learnChannel(id: string, channel: NamedChannel): void {
     this.#channels.set(id, { value: channel, forMs: HOUR_MS });
+  }
+
+  /** Call with what each event says: a channel that is shared, or no longer, is looked up again. */
+  noteConnected(id: string, isConnected: boolean): void {
+    const before = this.#connected.get(id);
+    if (before === isConnected) return;
+    this.#connected.set(id, isConnected);
+    if (before !== undefined || isConnected) this.forgetChannel(id);
   }
 
   /** Call on a rename. */

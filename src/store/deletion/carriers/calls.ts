@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { argumentValues, type ToolCall } from "../../../core/entry.ts";
+import { argumentValues, callTexts, type ToolCall } from "../../../core/entry.ts";
 import type { ChannelId, Seq } from "../../../core/ids.ts";
 import { tellingTerms } from "../../../text/terms.ts";
 import { readChannel } from "../../channels/channels.ts";
@@ -44,6 +44,7 @@ export const CALLS: Carrier = {
   ],
   async take(tx, removal) {
     const { channel, seqs, terms, cause, derived } = removal;
+    if (cause.kind === "deleted") derived.calls.push(...(await blankOutdated(tx, channel, seqs)));
     if (terms.size === 0) return;
     // An edit since the search may have brought other terms.
     const isFound = cause.kind === "deleted" && terms.isSubsetOf(cause.found.terms);
@@ -60,7 +61,7 @@ export const CALLS: Carrier = {
       if (row.seq <= to) await blank(tx, channel, row.seq, blanked);
     }
     const shown = derived.calls.filter((seq) => seq > to);
-    if (cause.kind === "edited" && shown.length > 0) await noteShown(tx, channel, cause.seq, shown);
+    if (cause.kind === "edited" && shown.length > 0) await noteTelling(tx, channel, cause.seq, shown);
   },
 };
 
@@ -101,9 +102,7 @@ async function readCalls(
 }
 
 function shares({ text, calls }: RawCalls, terms: ReadonlySet<string>): boolean {
-  return [text, ...(calls ?? []).map((call) => argumentValues(call.arguments))].some(
-    (one) => !tellingTerms(one).isDisjointFrom(terms),
-  );
+  return callTexts(text, calls).some((one) => !tellingTerms(one).isDisjointFrom(terms));
 }
 
 /** The row without these terms; null: it has none of them. */
@@ -143,13 +142,39 @@ async function blank(
     );
 }
 
-/** Notes at the newest edit which calls in the view repeat the earlier text. */
-async function noteShown(tx: Queryable, channel: ChannelId, seq: Seq, calls: readonly Seq[]): Promise<void> {
+/**
+ * Removes the words of calls and results in the view that repeat what the messages said before an edit, or whose model had not read that
+ * edit: what a message said before may be forgotten, and its terms are then unknown.
+ */
+async function blankOutdated(tx: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<Seq[]> {
+  const rows = await tx.query<{ seq: Seq }>(
+    "calls_blank_outdated",
+    `update entries e set text = '', data = case when e.kind = 'tool_call' then without_arguments(e.data) else e.data end,
+            deleted_at = case when e.kind = 'tool_result' then clock_timestamp() else e.deleted_at end
+       from channels c
+      where c.id = $1 and e.channel_id = $1 and e.seq > c.covered_to
+        and (e.kind = 'tool_call' or e.kind = 'tool_result' and e.text <> '')
+        and exists (select from revisions r
+                     where r.channel_id = $1 and r.seq = any($2)
+                       and (r.told_by @> array[e.seq] or r.noted_seq > e.after_seq and r.noted_seq < e.seq))
+     returning e.seq`,
+    [channel, seqs],
+  );
+  return rows.map(({ seq }) => seq);
+}
+
+/** Notes at the last edit of a message which calls and results in the view repeat an earlier text. */
+export async function noteTelling(
+  tx: Queryable,
+  channel: ChannelId,
+  message: Seq,
+  telling: readonly Seq[],
+): Promise<void> {
   await tx.query(
     "revision_told_by",
-    `update revisions set told_by = $3
+    `update revisions set told_by = coalesce(told_by, '{}') || $3::bigint[]
       where channel_id = $1 and seq = $2
         and revision = (select max(revision) from revisions where channel_id = $1 and seq = $2)`,
-    [channel, seq, calls],
+    [channel, message, telling],
   );
 }

@@ -6,6 +6,7 @@ import { ENTRIES } from "./entries.ts";
 import { IMAGES } from "./images.ts";
 import { JOBS } from "./jobs.ts";
 import { MEMORIES } from "./memories.ts";
+import { QUOTES } from "./quotes.ts";
 import { SUMMARIES } from "./summaries.ts";
 import { VECTORS } from "./vectors.ts";
 
@@ -15,5 +16,17 @@ import { VECTORS } from "./vectors.ts";
  * @param features the carriers of features, in any order: they do not depend on each other
  */
 export function allCarriers(features: readonly Carrier[]): readonly Carrier[] {
-  return [ENTRIES, DUE_WORK, ...features, CALLS, IMAGES, MEMORIES, JOBS, SUMMARIES, CONTEXT_RECORDS, VECTORS];
+  return [
+    ENTRIES,
+    QUOTES,
+    DUE_WORK,
+    ...features,
+    CALLS,
+    IMAGES,
+    MEMORIES,
+    JOBS,
+    SUMMARIES,
+    CONTEXT_RECORDS,
+    VECTORS,
+  ];
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MessageFlags } from "discord.js";
 import { z } from "zod";
 import { commandTable } from "../../../../src/admin/commands/commands.ts";
 import { COMMANDS as ALL_COMMANDS } from "../../../../src/features/features.ts";
 import { until } from "../../../support/patience.ts";
-import type { DiscordServer } from "../../../support/discord/server.ts";
-import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
+import { type DiscordServer, startDiscordServer } from "../../../support/discord/server.ts";
+import { toCard } from "../../../../src/platforms/discord/outbound/card.ts";
+import { textIn } from "../../../../src/platforms/discord/outbound/components.ts";
 import { CARD } from "../../cards.ts";
 import { COMMANDS, discordConfig, type DiscordScene, FAST, openDiscordScene } from "../discord-harness.ts";
 import { createDiscord } from "../../../../src/platforms/discord/adapter.ts";
@@ -23,6 +25,8 @@ const HELD = z.array(
     options: z.array(z.object(OPTION)).default([]),
   }),
 );
+
+const DRAWN = textIn(toCard(CARD).components);
 
 async function registered(discord: DiscordServer): Promise<void> {
   await until("the commands", () => discord.commands().length === COMMANDS.length);
@@ -50,6 +54,47 @@ test("commands are registered where they differ, and left alone where they do no
   await until("the removal", () => discord.commands().length === 1);
 });
 
+test("the command that starts an app's activity stays as it is, beside Weir's commands", async () => {
+  await using discord = await startDiscordServer();
+  const url = `${discord.api}/v10/applications/${discord.world.botId}/commands`;
+  const headers = { authorization: `Bot ${discord.token}`, "content-type": "application/json" };
+  const launch = {
+    type: 4,
+    name: "launch",
+    description: "",
+    handler: 2,
+    integration_types: [0, 1],
+    contexts: [0, 1, 2],
+  };
+  await fetch(url, { method: "POST", headers, body: JSON.stringify(launch) });
+  const config = discordConfig(discord);
+  const options = { config, log: pino({ level: "silent" }), commands: COMMANDS, timing: FAST };
+  for (const round of ["registers", "finds"]) {
+    await using platform = createDiscord(options);
+    const inbox = new RecordingInbox();
+    const asked = discord.journal.calls("GET", ROUTE_COMMANDS).length;
+    await platform.start(inbox, inbox);
+    await until(round, () => discord.journal.calls("GET", ROUTE_COMMANDS).length > asked);
+    await until("the commands", () => discord.commands().length === COMMANDS.length + 1);
+  }
+  const puts = discord.journal.calls("PUT", ROUTE_COMMANDS);
+  assert.deepEqual(
+    puts.map(({ status }) => status),
+    [200],
+  );
+  const there = z
+    .array(z.looseObject({ name: z.string() }))
+    .parse(await (await fetch(url, { headers })).json());
+  assert.partialDeepStrictEqual(
+    there.find(({ name }) => name === "launch"),
+    { type: 4, name: "launch", description: "", handler: 2 },
+  );
+  // Discord itself refuses a list without it.
+  const bare = await fetch(url, { method: "PUT", headers, body: "[]" });
+  assert.equal(bare.status, 400);
+  assert.partialDeepStrictEqual(await bare.json(), { code: 50_240 });
+});
+
 test("Discord takes all the commands that there are, and shows what goes into their arguments", async () => {
   await using scene = await openDiscordScene({ commands: commandTable(ALL_COMMANDS) });
   const { discord } = scene;
@@ -73,7 +118,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
       [
         "memory",
         "query",
-        "QUERY | me: what it is about; me: what you have said, or is about you; alone: the newest",
+        "QUERY | me: what it is about; me: your page, and what else you have said; alone: the newest",
       ],
       ["remember", "text", "TEXT: what is to be remembered"],
       [
@@ -95,6 +140,7 @@ test("Discord takes all the commands that there are, and shows what goes into th
       ["approve", "number", "NUMBER | NUMBER always: once, or these arguments from now on"],
       ["deny", "number", "NUMBER | NUMBER REASON: the agent is told the reason"],
       ["approvals", "what", "NUMBER [PAGE] | forget NUMBER: all of one; end what is allowed"],
+      ["answer", "choice", "NUMBER CHOICE: which question, and the number or the words of the choice"],
       ["pair", "code", "CODE: the code that they were told"],
     ].map(([command, name, description]) => ({ command, type: 3, name, description, required: false })),
   );
@@ -121,6 +167,26 @@ test("a command is answered to its asker alone, with argument and roles", async 
     },
   ]);
   assert.deepEqual(discord.answers(general), []);
+});
+
+test("a command without its text opens a form; one whose form Discord refuses is run as it is", async () => {
+  const forms = commandTable(ALL_COMMANDS).filter(({ name }) => name === "remember" || name === "remind");
+  await using scene = await openDiscordScene({ commands: forms });
+  const { discord, inbox, ann, general } = scene;
+  await until("the commands", () => discord.commands().length === forms.length);
+  const opened = discord.world.command(ann, general, "remind");
+  await until("the form", () => discord.world.form(opened.id)?.title === "Remind");
+  const sent = discord.world.sendForm(opened.id, "in 20m\ntea");
+  await until("the answer", () => sent.responses().some(({ isLoading }) => !isLoading));
+  assert.deepEqual(opened.responses(), []);
+  assert.deepEqual(
+    inbox.commands.map(({ name, argument }) => [name, argument]),
+    [["remind", "in 20m tea"]],
+  );
+  discord.faults.next({ method: "POST", route: ROUTE_CALLBACK, fault: { kind: "status", status: 400 } });
+  const refused = discord.world.command(ann, general, "remember");
+  await until("the answer", () => refused.responses().some(({ isLoading }) => !isLoading));
+  assert.equal(inbox.commands.at(-1)?.argument, "");
 });
 
 test("a command that takes long is acknowledged first; in a DM, too", async () => {
@@ -165,43 +231,78 @@ test("a card is an embed for the asker alone, below its essence in words", async
   await until("the answer", () => call.responses().some(({ isLoading }) => !isLoading));
   assert.deepEqual(
     call.responses().map(({ text, embeds, isEphemeral }) => ({ text, embeds, isEphemeral })),
-    [{ text: CARD.summary, embeds: [toEmbed(CARD)], isEphemeral: true }],
+    [{ text: DRAWN, embeds: [], isEphemeral: true }],
   );
   const [{ body } = { body: null }] = discord.journal.calls("PATCH", ROUTE_ORIGINAL);
   assert.deepEqual(body, {
-    content: CARD.summary,
-    embeds: [toEmbed(CARD)],
-    flags: 64,
+    components: toCard(CARD).components,
+    flags: MessageFlags.Ephemeral | MessageFlags.IsComponentsV2,
     allowed_mentions: { parse: [] },
   });
 });
 
-for (const [trouble, arrange] of Object.entries<(scene: DiscordScene) => void>({
-  refuses: ({ discord }) =>
-    discord.faults.next({
-      method: "PATCH",
-      route: ROUTE_ORIGINAL,
-      fault: { kind: "status", status: 403, body: { message: "Missing Permissions", code: 50_013 } },
-    }),
-  "leaves out": ({ discord, general }) => discord.world.setAccess(general, "no_embeds"),
-  "does not acknowledge": ({ discord }) =>
-    discord.faults.next({ method: "PATCH", route: ROUTE_ORIGINAL, fault: { kind: "reset", when: "after" } }),
-}))
-  test(`a card that Discord ${trouble} is the text, in the same place, to the asker alone`, async () => {
-    await using scene = await openDiscordScene();
-    const { discord, inbox, ann, general, lines } = scene;
-    await registered(discord);
-    arrange(scene);
-    inbox.onCommand = () => CARD;
-    const call = discord.world.command(ann, general, "context");
-    await until("the answer", () => call.responses().some(({ text }) => text === CARD.text));
-    assert.deepEqual(
-      call.responses().map(({ text, embeds, isEphemeral }) => ({ text, embeds, isEphemeral })),
-      [{ text: CARD.text, embeds: [], isEphemeral: true }],
-    );
-    assert.ok(lines.some((line) => line.includes("card_refused")));
-    assert.deepEqual(discord.answers(general), []);
+test("a card that Discord refuses is the text, in the same place, to the asker alone", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general, lines } = scene;
+  await registered(discord);
+  refuseOriginal(scene);
+  inbox.onCommand = () => CARD;
+  const call = discord.world.command(ann, general, "context");
+  await until("the answer", () => call.responses().some(({ text }) => text === CARD.text));
+  assert.deepEqual(
+    call.responses().map(({ text, isEphemeral }) => ({ text, isEphemeral })),
+    [{ text: CARD.text, isEphemeral: true }],
+  );
+  assert.ok(lines.some((line) => line.includes("card_refused")));
+  assert.deepEqual(discord.answers(general), []);
+});
+
+test("a card whose acknowledgement is lost stands there once", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, inbox, ann, general } = scene;
+  await registered(discord);
+  discord.faults.next({ method: "PATCH", route: ROUTE_ORIGINAL, fault: { kind: "reset", when: "after" } });
+  inbox.onCommand = () => CARD;
+  const call = discord.world.command(ann, general, "context");
+  await until("both calls", () => discord.journal.calls("PATCH", ROUTE_ORIGINAL).length === 2);
+  assert.deepEqual(
+    call.responses().map(({ text }) => text),
+    [DRAWN],
+  );
+});
+
+test("a report is drawn in boxes, or written where it refuses them; a sentence is text", async () => {
+  const commands = commandTable(ALL_COMMANDS);
+  await using scene = await openDiscordScene({ commands });
+  const { discord, inbox, ann, general } = scene;
+  await until("the commands", () => discord.commands().length === commands.length);
+  const lines = Array.from({ length: 400 }, (_, index) => `- line ${index} of the *report* here`);
+  const ask = async (name: string, answer: string): Promise<readonly string[]> => {
+    inbox.onCommand = () => answer;
+    const call = discord.world.command(ann, general, name);
+    const last = answer.split("\n").at(-1) ?? "";
+    await until("the answer", () => call.responses().at(-1)?.text.endsWith(last) === true);
+    return call.responses().map(({ text }) => text);
+  };
+  const bodies = (): string => JSON.stringify(discord.journal.calls("PATCH", ROUTE_ORIGINAL).at(-1)?.body);
+  const boxes = await ask("why", lines.join("\n"));
+  assert.deepEqual(boxes.join("\n").split("\n"), lines);
+  assert.ok(boxes.length > 1 && boxes.every((one) => one.length <= 2000));
+  assert.match(bodies(), /"components"/);
+  refuseOriginal(scene);
+  assert.deepEqual(await ask("status", "Nothing is being written here."), ["Nothing is being written here."]);
+  assert.doesNotMatch(bodies(), /"components"/);
+  await ask("stop", "Nothing is being written here.");
+  assert.doesNotMatch(bodies(), /"components"/);
+});
+
+function refuseOriginal({ discord }: DiscordScene): void {
+  discord.faults.next({
+    method: "PATCH",
+    route: ROUTE_ORIGINAL,
+    fault: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50_035 } },
   });
+}
 
 test("a command that comes twice is run once; one whose acknowledgement was lost is run", async () => {
   await using scene = await openDiscordScene();

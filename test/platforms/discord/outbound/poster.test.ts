@@ -4,7 +4,8 @@ import { pino } from "pino";
 import { z } from "zod";
 import type { OutboundMessage } from "../../../../src/core/message.ts";
 import { createDiscord } from "../../../../src/platforms/discord/adapter.ts";
-import { toEmbed } from "../../../../src/platforms/discord/outbound/card.ts";
+import { toCard } from "../../../../src/platforms/discord/outbound/card.ts";
+import { textIn } from "../../../../src/platforms/discord/outbound/components.ts";
 import { PlatformError } from "../../../../src/platforms/platform.ts";
 import { until } from "../../../support/patience.ts";
 import { ROUTE_MESSAGE, ROUTE_MESSAGES } from "../../../support/discord/server.ts";
@@ -206,7 +207,7 @@ test("after a refused token the next call has one again", async () => {
 });
 
 for (const [what, status, code, kind] of [
-  ["a locked thread", 403, 160_005, "rejected"],
+  ["a locked thread", 403, 160_005, "gone"],
   ["a lost permission", 403, 50_013, "gone"],
   ["a person who takes no messages", 403, 50_007, "gone"],
   ["an empty text", 400, 50_006, "rejected"],
@@ -259,8 +260,16 @@ test("it reacts with any emoji and the server's own; what cannot be put there is
       return error.kind;
     }
   };
-  for (const emoji of ["no_such", ":no_such:", "🎉🎉", "well done", "../@me", "<b>"])
+  const reactions = (): number =>
+    discord.journal.calls("PUT", `${ROUTE_MESSAGE}/reactions/:emoji/@me`).length;
+  const sent = reactions();
+  assert.equal(sent, 5);
+  for (const emoji of ["no_such", ":no_such:", "well done", "../@me", "<b>"])
     assert.equal(await kindOf(emoji), "rejected", emoji);
+  // Names that are unknown are not sent.
+  assert.equal(reactions(), sent);
+  assert.equal(await kindOf("🎉🎉"), "rejected");
+  assert.equal(await kindOf(`<:party_blob:${own}>`), "shown");
   discord.world.setAccess(general, "read");
   assert.equal(await kindOf("👍"), "gone");
   discord.world.setAccess(general, "all");
@@ -284,18 +293,19 @@ test("it shows that it is typing no oftener than needed", async () => {
   assert.equal(typed(), 2);
 });
 
-test("a card is an embed that mentions nobody; one that Discord leaves out or refuses is no message, and an error", async () => {
+test("a card is a box that mentions nobody, once; one that Discord refuses is no message, and an error", async () => {
   await using scene = await openDiscordScene();
   const { discord, platform, general } = scene;
   const card = outbound(general, CARD.summary, { card: CARD });
   const id = await platform.send(card);
   const [{ body } = { body: null }] = discord.journal.calls("POST", ROUTE_MESSAGES);
-  const sent = z.looseObject({ embeds: z.unknown(), allowed_mentions: z.unknown() }).parse(body);
-  assert.deepEqual(sent.embeds, [toEmbed(CARD)]);
+  const sent = z.looseObject({ components: z.unknown(), allowed_mentions: z.unknown() }).parse(body);
+  assert.deepEqual(sent.components, toCard(CARD).components);
   assert.deepEqual(sent.allowed_mentions, { parse: [], users: [], replied_user: true });
-  discord.world.setAccess(general, "no_embeds");
-  await assert.rejects(platform.send({ ...card, idempotencyKey: "left out" }), { retryable: false });
-  discord.world.setAccess(general, "all");
+  const config = discordConfig(discord);
+  const log = pino({ level: "silent" });
+  await using successor = createDiscord({ config, log, commands: COMMANDS, timing: FAST });
+  assert.equal(await successor.send({ ...card, mayBeThere: true, idempotencyKey: "another" }), id);
   discord.faults.next({
     method: "POST",
     route: ROUTE_MESSAGES,
@@ -304,8 +314,55 @@ test("a card is an embed that mentions nobody; one that Discord leaves out or re
   await assert.rejects(platform.send({ ...card, idempotencyKey: "refused" }), { retryable: false });
   assert.deepEqual(
     discord.messages(general).map((message) => [message.id, message.text]),
-    [[id, CARD.summary]],
+    [[id, textIn(toCard(CARD).components)]],
   );
+});
+
+/** The form of a request's body: its content, its flags, and the types of its components. */
+function formOf(body: unknown): unknown[] {
+  const form = z.object({
+    content: z.unknown(),
+    flags: z.number().optional(),
+    components: z.array(z.object({ type: z.number() })).optional(),
+  });
+  const { content, flags, components } = form.parse(body);
+  return [content, flags, components?.map(({ type }) => type)];
+}
+
+test("a text with actions is a box of components without content; where Discord refuses that, a text with buttons", async () => {
+  await using scene = await openDiscordScene();
+  const { discord, platform, general } = scene;
+  const forms = (method: "POST" | "PATCH"): unknown[] =>
+    discord.journal
+      .calls(method, method === "POST" ? ROUTE_MESSAGES : ROUTE_MESSAGE)
+      .map(({ body }) => formOf(body));
+  const refuse = (method: "POST" | "PATCH", route: string): void =>
+    discord.faults.next({
+      method,
+      route,
+      fault: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50_035 } },
+    });
+  const shown = (id: string): unknown[] => [
+    discord.world.messages(general).find((one) => one.id === id)?.content,
+    [...discord.world.buttons(id).keys()],
+  ];
+  const actions = [{ label: "Allow", style: "primary", command: "status", argument: "" }] as const;
+  const question = outbound(general, "May it?", { actions, kind: "notice" });
+  const id = await platform.send(question);
+  assert.deepEqual(forms("POST"), [[null, 32_768, [17]]]);
+  assert.deepEqual(shown(id), ["May it?", ["Allow"]]);
+  refuse("POST", ROUTE_MESSAGES);
+  const plain = await platform.send({ ...question, text: "And this?", idempotencyKey: "plain" });
+  assert.deepEqual(forms("POST").slice(1), [
+    [null, 32_768, [17]],
+    ["And this?", undefined, [1]],
+  ]);
+  assert.deepEqual(shown(plain), ["And this?", ["Allow"]]);
+  refuse("PATCH", ROUTE_MESSAGE);
+  await platform.edit(plain, { ...question, text: "It may.", actions: [] });
+  assert.deepEqual(forms("PATCH").at(-1), ["It may.", undefined, []]);
+  await platform.edit(plain, { ...question, text: "It has.", actions: [] });
+  assert.deepEqual(forms("PATCH").at(-1), [null, 32_768, [17]], "a text becomes a box");
 });
 
 test("the server's own emoji are drawn by their names, and stay words where they are unknown", async () => {

@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";
 import { pino } from "pino";
+import { ChannelRenames } from "../../../../src/platforms/slack/channel-renames.ts";
+import type { ButtonPress } from "../../../../src/platforms/slack/inbound/payload.ts";
 import { SlashCommands } from "../../../../src/platforms/slack/inbound/slash-commands.ts";
 import { startRedirectingServer } from "../../../support/redirecting-server.ts";
 import { toBlocks } from "../../../../src/platforms/slack/outbound/card.ts";
 import type { ScriptedFault } from "../../../support/slack/faults.ts";
+import { commandTable } from "../../../../src/admin/commands/commands.ts";
+import { COMMANDS as ALL_COMMANDS } from "../../../../src/features/features.ts";
+import { until } from "../../../support/patience.ts";
 import { CARD } from "../../cards.ts";
 import { outbound } from "../../contract.ts";
 import { openSlackScene, type SceneOptions, type SlackScene } from "../slack-harness.ts";
@@ -82,6 +87,34 @@ function answered(options: SceneOptions): void {
   });
 }
 
+/** A command that takes its text by a form as well. */
+const REMEMBER = commandTable(ALL_COMMANDS).filter(({ name }) => name === "remember");
+
+test("a command without its text opens a form; one whose form Slack refuses is run as it is", async () => {
+  await using scene = await openSlackScene({ commands: REMEMBER });
+  const { slack, ana, general, inbox } = scene;
+  inbox.onCommand = ({ name, argument }) => `${name}: ${argument}`;
+  const command = slack.world.command(ana, general, "/weir", "remember");
+  assert.equal((await command.acknowledged).isAcknowledged, true);
+  await until("the form", () => slack.world.form !== null);
+  assert.deepEqual([slack.world.form?.user, slack.world.form?.view.title.text], [ana.id, "Remember"]);
+  assert.deepEqual([command.posts, inbox.commands], [[], []]);
+  assert.equal((await slack.world.submit("  the mill\nis red ")).isAcknowledged, true);
+  await posts(scene, command, 1);
+  assert.deepEqual(
+    command.posts.map(({ text, type }) => [text, type]),
+    [["remember: the mill is red", "ephemeral"]],
+  );
+  assert.deepEqual(inbox.commands[0]?.channel, { platform: "slack", name: general.id });
+  slack.faults.next({ method: "views.open", fault: "error", error: "expired_trigger_id" });
+  const refused = slack.world.command(ana, general, "/weir", "remember");
+  await posts(scene, refused, 1);
+  assert.equal(refused.posts[0]?.text, "remember: ");
+  const typed = slack.world.command(ana, general, "/weir", "remember it rains");
+  await posts(scene, typed, 1);
+  assert.equal(typed.posts[0]?.text, "remember: it rains");
+});
+
 function troubled(options: SceneOptions): void {
   test("whose answer is long are answered in several posts, as many as Slack takes", async () => {
     await using scene = await openSlackScene(options);
@@ -131,14 +164,22 @@ test("an answer goes to Slack alone: what names another place for it, or redirec
     const lines: string[] = [];
     const commands = new SlashCommands({
       inbox: { command: async () => CARD },
+      api: { call: assert.fail },
       commands: [],
       reader: { person: async (id) => ({ id, name: "Ana", isBot: false, roles: [] }) },
+      renames: new ChannelRenames(),
       apiUrl,
       log: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
       ackMs: 0,
       callMs: 10_000,
     });
-    const given = { command: "/weir", channel_id: "C1", user_id: "U1", response_url: responseUrl };
+    const given = {
+      command: "/weir",
+      channel_id: "C1",
+      user_id: "U1",
+      trigger_id: "1",
+      response_url: responseUrl,
+    };
     await commands.run(given, async () => undefined);
     await commands.idle();
     return lines;
@@ -152,6 +193,45 @@ test("an answer goes to Slack alone: what names another place for it, or redirec
   // The card, and its text.
   assert.deepEqual(server.asked, ["POST /", "POST /"]);
   assert.deepEqual(server.followed, []);
+});
+
+test("a press is acknowledged once its command has run, so that one that is cut off fails before the person's eyes", async () => {
+  const running = Promise.withResolvers<string>();
+  const called = Promise.withResolvers<void>();
+  const commands = new SlashCommands({
+    inbox: {
+      command: async () => {
+        called.resolve();
+        return running.promise;
+      },
+    },
+    api: { call: assert.fail },
+    commands: commandTable(ALL_COMMANDS),
+    reader: { person: async (id) => ({ id, name: "Ana", isBot: false, roles: [] }) },
+    renames: new ChannelRenames(),
+    apiUrl: null,
+    log: pino({ level: "silent" }),
+    ackMs: 600_000,
+    callMs: 10_000,
+  });
+  const press: ButtonPress = {
+    type: "block_actions",
+    user: { id: "U1" },
+    container: { type: "message", channel_id: "C1", message_ts: "1.1" },
+    response_url: "http://elsewhere.test/",
+    trigger_id: "1",
+    actions: [{ value: "weir/answer 1 1" }],
+  };
+  let isAcknowledged = false;
+  const pressed = commands.press(press, async () => {
+    isAcknowledged = true;
+  });
+  await called.promise;
+  assert.equal(isAcknowledged, false);
+  running.resolve("Your answer is noted.");
+  await pressed;
+  assert.equal(isAcknowledged, true);
+  await commands.idle();
 });
 
 async function posts(

@@ -30,7 +30,7 @@ const SLICES = path.join(import.meta.dirname, "../../../features");
 
 /** Tables with other texts: names, ids, settings, hashes, and what Weir itself wrote. */
 const NO_WORDS = `
-  active_skills channels confirmed_names deliveries entry_prints gateway_logins gateway_sessions
+  active_skills channel_renames channels confirmed_names deliveries entry_prints gateway_logins gateway_sessions
   gateway_shard_counts gateway_shards heard_marks images learned_models members memory_rejections
   model_calls paired_people pairing_news pairing_requests partitions refused_fields requests
   run_commands schema_migrations shared_memories speakers turns vector_progress wish_refusals`;
@@ -97,6 +97,13 @@ async function plant(name: string): Promise<{ readonly id: ChannelId; readonly w
     await weir.db.script(ROWS.replaceAll(/\$\w+/g, (one) => String(of[one])));
   }
   await weir.sql(
+    `insert into quotes (channel_id, seq, message_id, author_id, author_name, text, at, as_of)
+     select $1, n, $2::text || '-' || n, 'u1', 'Ann', ($3::text[])[n], now(), now() from generate_series(1, 2) n`,
+    id,
+    name,
+    words,
+  );
+  await weir.sql(
     `insert into jobs (channel_id, kind, tier, from_seq, to_seq, saw_from, state, result)
      values ($1, 'leaf', 'background', 3, 4, 1, 'staged', jsonb_build_object('summary', $2::text, 'memories', '[]'::jsonb))`,
     id,
@@ -126,7 +133,7 @@ async function expire(): Promise<void> {
 }
 
 /** Carriers that keep the words of an edited message while the view shows what its model has read. */
-const IN_VIEW = ["approvals", "calls", "jobs", "summaries"].filter((name) => WORDY_CARRIERS.includes(name));
+const IN_VIEW = ["calls", "jobs", "questions", "summaries"].filter((name) => WORDY_CARRIERS.includes(name));
 /** Carriers that are removed whole, with the words of other messages. */
 const WHOLE = new Set(["context records", "jobs"]);
 
@@ -169,6 +176,8 @@ for (const [index, [way, { remove, isEdit, isExpired }]] of Object.entries(WAYS)
     await remove(id, `way${index}-1`);
     assert.deepEqual(await carriersWith(weir, removed), isEdit ? IN_VIEW : []);
     if (!isEdit) assert.deepEqual(await rowsWith(weir, removed), [], "no other table holds them");
-    const kept = WORDY_CARRIERS.filter((name) => !WHOLE.has(name) || (isEdit && name === "jobs"));
+    const kept = WORDY_CARRIERS.filter(
+      (name) => (!WHOLE.has(name) || (isEdit && name === "jobs")) && !(isExpired && name === "quotes"),
+    );
     assert.deepEqual(await carriersWith(weir, other), kept);
   });

@@ -34,10 +34,19 @@ export const unknownInteraction = (): ApiError => new ApiError(404, 10_062, "Unk
 export const unknownCommand = (): ApiError => new ApiError(404, 10_063, "Unknown application command");
 export const tooManyCommands = (): ApiError =>
   new ApiError(400, 30_032, "Maximum number of application commands reached (100)");
+export const entryPointLeftOut = (): ApiError =>
+  new ApiError(
+    400,
+    50_240,
+    "You cannot remove this app's Entry Point command in a bulk update operation. Please include the Entry Point command in your update request or delete it separately.",
+  );
 export const alreadyAcknowledged = (): ApiError =>
   new ApiError(400, 40_060, "Interaction has already been acknowledged.");
 export const cannotEditOthers = (): ApiError =>
   new ApiError(403, 50_005, "Cannot edit a message authored by another user");
+export const wrongChannelType = (): ApiError =>
+  new ApiError(400, 50_024, "Cannot execute action on this channel type");
+export const threadArchived = (): ApiError => new ApiError(400, 50_083, "Thread is archived");
 export const cannotReply = (): ApiError =>
   new ApiError(403, 160_002, "Cannot reply without permission to read message history");
 export const emptyMessage = (): ApiError => new ApiError(400, 50_006, "Cannot send an empty message");

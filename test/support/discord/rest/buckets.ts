@@ -36,7 +36,8 @@ export class Buckets {
     this.#windows.set(key, window);
     const isAllowed = window.used < limit.requests;
     if (isAllowed) window.used += 1;
-    const resetAfterMs = window.endsAt - now;
+    // The client adds it to a clock of whole milliseconds: a part of one less, and it would come before the end.
+    const resetAfterMs = Math.ceil(window.endsAt - now) + 1;
     const headers = {
       "x-ratelimit-bucket": createHash("md5").update(name).digest("hex"),
       "x-ratelimit-limit": String(limit.requests),

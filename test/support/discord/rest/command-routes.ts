@@ -3,11 +3,18 @@ import {
   ApplicationCommandType,
   type APIApplicationCommand,
   type APIApplicationCommandOption,
+  EntryPointCommandHandlerType,
 } from "discord.js";
 import { z } from "zod";
 
 import type { CommandRecord } from "../records.ts";
-import { invalidForm, missingAccess, tooManyCommands, unknownCommand } from "./api-error.ts";
+import {
+  entryPointLeftOut,
+  invalidForm,
+  missingAccess,
+  tooManyCommands,
+  unknownCommand,
+} from "./api-error.ts";
 import { noContent, ok, param, parseBody, type RestAnswer, type RestCall, type Route } from "./route.ts";
 
 const MAX_COMMANDS = 100;
@@ -30,12 +37,18 @@ const optionBodies = z
   .refine(areNamesUnique);
 const commandBody = z.looseObject({
   name: validName,
-  description: validDescription,
+  type: z.enum(ApplicationCommandType).default(ApplicationCommandType.ChatInput),
+  /** Of an Entry Point: 1, the app answers itself; 2, Discord starts the activity. */
+  handler: z.enum(EntryPointCommandHandlerType).optional(),
+  description: z.string().max(100).default(""),
   options: z
     .custom<APIApplicationCommandOption[]>((options) => optionBodies.safeParse(options).success)
     .optional(),
 });
-const commandBodies = z.array(commandBody).max(MAX_COMMANDS).refine(areNamesUnique);
+const describedBody = commandBody.refine(
+  ({ type, description }) => type !== ApplicationCommandType.ChatInput || description !== "",
+);
+const commandBodies = z.array(describedBody).max(MAX_COMMANDS).refine(areNamesUnique);
 const commandChange = commandBody.partial();
 
 const GLOBAL = "/applications/:application/commands";
@@ -85,7 +98,8 @@ function put(
   const earlier = inScope(call).find(({ command }) => command.name === body.name);
   const command: APIApplicationCommand = {
     default_member_permissions: null,
-    type: ApplicationCommandType.ChatInput,
+    type: body.type,
+    ...(body.handler !== undefined && { handler: body.handler }),
     name: body.name,
     description: body.description,
     ...(body.options === undefined ? {} : { options: body.options }),
@@ -99,7 +113,7 @@ function put(
 }
 
 function create(call: RestCall): RestAnswer {
-  const body = parseBody(commandBody, call.body);
+  const body = parseBody(describedBody, call.body);
   const others = inScope(call).filter(({ command }) => command.name !== body.name);
   if (others.length >= MAX_COMMANDS) throw tooManyCommands();
   const { command, isNew } = put(call, body);
@@ -108,6 +122,10 @@ function create(call: RestCall): RestAnswer {
 
 function replaceAll(call: RestCall): RestAnswer {
   const bodies = parseBody(commandBodies, call.body);
+  const isEntryPoint = ({ type }: { readonly type: ApplicationCommandType }): boolean =>
+    type === ApplicationCommandType.PrimaryEntryPoint;
+  if (inScope(call).some(({ command }) => isEntryPoint(command)) && !bodies.some(isEntryPoint))
+    throw entryPointLeftOut();
   const kept = new Set(bodies.map(({ name }) => name));
   for (const { command } of inScope(call))
     if (!kept.has(command.name)) call.state.commands.delete(command.id);

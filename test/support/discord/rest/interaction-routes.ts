@@ -1,9 +1,9 @@
-import { InteractionResponseType, MessageFlags } from "discord.js";
+import { ComponentType, InteractionResponseType, MessageFlags, TextInputStyle } from "discord.js";
 import { z } from "zod";
 
 import { toMessage } from "../message-payload.ts";
 import { deleteMessages, editMessage, postMessage } from "../messages.ts";
-import type { InteractionRecord, MessageRecord } from "../records.ts";
+import type { InteractionRecord, MessageRecord, ModalRecord } from "../records.ts";
 import type { State } from "../state.ts";
 import {
   alreadyAcknowledged,
@@ -16,6 +16,7 @@ import {
   permittedEmbeds,
   readMessageBody,
   refuseEmpty,
+  refuseTextInBox,
   storeUploads,
   type MessageBody,
 } from "./message-body.ts";
@@ -47,6 +48,11 @@ function callback(call: RestCall): RestAnswer {
   if (interaction.acknowledgedBy !== null) throw alreadyAcknowledged();
   if (performance.now() - interaction.createdAt > state.options.interactionAckMs) throw unknownInteraction();
   const { type, data } = parseBody(callbackBody, call.body);
+  if (type === InteractionResponseType.Modal) {
+    interaction.modal = readModal(data);
+    interaction.acknowledgedBy = type;
+    return noContent;
+  }
   const body = readMessageBody(data);
   const isDeferred = type === InteractionResponseType.DeferredChannelMessageWithSource;
   const isMessage = type === InteractionResponseType.ChannelMessageWithSource;
@@ -59,6 +65,31 @@ function callback(call: RestCall): RestAnswer {
     interaction: { id: interaction.id, type: 2, response_message_id: interaction.originalId },
     ...(original === null ? {} : { resource: { type, message: toMessage(state, original, true) } }),
   });
+}
+
+/** https://docs.discord.com/developers/components/reference#label */
+const modalData = z.strictObject({
+  custom_id: z.string().min(1).max(100),
+  title: z.string().min(1).max(45),
+  components: z.tuple([
+    z.strictObject({
+      type: z.literal(ComponentType.Label),
+      label: z.string().min(1).max(45),
+      component: z.strictObject({
+        type: z.literal(ComponentType.TextInput),
+        custom_id: z.string().min(1).max(100),
+        style: z.enum(TextInputStyle),
+        required: z.boolean(),
+        max_length: z.number().min(1).max(4000),
+      }),
+    }),
+  ]),
+});
+
+function readModal(data: unknown): ModalRecord {
+  const { custom_id: customId, title, components } = parseBody(modalData, data);
+  const [{ label, component }] = components;
+  return { customId, title, label, field: component.custom_id, maxLength: component.max_length };
 }
 
 /** Right after a deferral it fills the deferred answer, instead of adding a second one. */
@@ -120,6 +151,7 @@ function answer(
     authorId: call.state.bot.id,
     content: body.content ?? "",
     embeds: permittedEmbeds(call.state.channel(interaction.channelId), body) ?? [],
+    components: body.components ?? [],
     files: storeUploads(call, interaction.channelId, id),
     allowedMentions: body.allowed_mentions ?? null,
     isEphemeral: ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0,
@@ -131,8 +163,10 @@ function answer(
 }
 
 function change(call: RestCall, message: MessageRecord, body: MessageBody): RestAnswer {
+  refuseTextInBox(message, body);
   editMessage(call.state, message, {
     content: body.content ?? undefined,
+    components: body.components ?? undefined,
     embeds: permittedEmbeds(call.state.channel(message.channelId), body),
     files: storeUploads(call, message.channelId, message.id),
     allowedMentions: body.allowed_mentions ?? undefined,

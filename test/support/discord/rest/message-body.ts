@@ -1,8 +1,8 @@
-import { type APIEmbed, ButtonStyle, ComponentType } from "discord.js";
+import { type APIEmbed, ButtonStyle, ComponentType, MessageFlags } from "discord.js";
 import { z } from "zod";
 
 import { storeFile } from "../files.ts";
-import type { ChannelRecord, FileRecord } from "../records.ts";
+import type { ChannelRecord, FileRecord, MessageRecord } from "../records.ts";
 import { emptyMessage, invalidForm, missingPermissions } from "./api-error.ts";
 import { parseBody, type RestCall } from "./route.ts";
 
@@ -30,10 +30,30 @@ const actionRow = z.strictObject({
     .refine((buttons) => new Set(buttons.map((button) => button.custom_id)).size === buttons.length),
 });
 
+/** What Weir draws in a box: texts, lines, buttons. */
+const container = z.strictObject({
+  type: z.literal(ComponentType.Container),
+  accent_color: z.number().exactOptional(),
+  components: z
+    .array(
+      z.union([
+        z.strictObject({ type: z.literal(ComponentType.TextDisplay), content: z.string().min(1) }),
+        z.strictObject({ type: z.literal(ComponentType.Separator) }),
+        actionRow,
+      ]),
+    )
+    .min(1),
+});
+const MAX_COMPONENTS = 40;
+const MAX_COMPONENT_TEXT = 4_000;
+
 const messageBody = z.looseObject({
   content: z.string().nullish(),
   embeds: z.array(z.custom<APIEmbed>((value) => typeof value === "object")).nullish(),
-  components: z.array(actionRow).max(5).nullish(),
+  components: z
+    .array(z.union([actionRow, container]))
+    .max(10)
+    .nullish(),
   nonce: z.union([z.string(), z.number()]).nullish(),
   enforce_nonce: z.boolean().optional(),
   flags: z.number().nullish(),
@@ -63,7 +83,30 @@ export function readMessageBody(body: unknown): MessageBody {
     throw invalidForm("content", "BASE_TYPE_MAX_LENGTH", `Must be ${MAX_CONTENT_LENGTH} or fewer in length.`);
   }
   refuseLargeEmbeds(parsed.embeds ?? []);
+  refuseMixedComponents(parsed);
   return parsed;
+}
+
+/** https://docs.discord.com/developers/components/reference: a message is one of both. @throws ApiError 50035 */
+function refuseMixedComponents({ flags, content, embeds, components }: MessageBody): void {
+  const refuse = (what: string): never => {
+    throw invalidForm("components", "COMPONENT_VALIDATION", what);
+  };
+  const boxes = (components ?? []).filter((one) => one.type === ComponentType.Container);
+  if (((flags ?? 0) & MessageFlags.IsComponentsV2) === 0)
+    return boxes.length > 0 ? refuse("flags") : undefined;
+  if ((content ?? "") !== "" || (embeds ?? []).length > 0) refuse("content");
+  const inner = boxes.flatMap((box) => box.components);
+  const buttons = inner.flatMap((one) => (one.type === ComponentType.ActionRow ? one.components : []));
+  if (boxes.length + inner.length + buttons.length > MAX_COMPONENTS) refuse("number");
+  const texts = inner.flatMap((one) => (one.type === ComponentType.TextDisplay ? one.content : []));
+  if (texts.length === 0 || texts.join("").length > MAX_COMPONENT_TEXT) refuse("text");
+}
+
+/** A message in components stays one. @throws ApiError 50035 */
+export function refuseTextInBox({ components }: MessageRecord, { content }: MessageBody): void {
+  if ((content ?? "") !== "" && components.some(({ type }) => type === ComponentType.Container))
+    throw invalidForm("content", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "content");
 }
 
 const LONGEST = { title: 256, description: 4096, name: 256, value: 1024 };
@@ -107,7 +150,8 @@ export function permittedEmbeds(
 
 /** @throws ApiError 50006 if it is empty */
 export function refuseEmpty(call: RestCall, body: MessageBody): void {
-  const isEmpty = (body.content ?? "").trim() === "" && (body.embeds ?? []).length === 0;
+  const isEmpty =
+    (body.content ?? "").trim() === "" && (body.embeds ?? []).length + (body.components ?? []).length === 0;
   if (isEmpty && call.uploads.length === 0) throw emptyMessage();
 }
 

@@ -1,3 +1,4 @@
+import { ChannelType } from "discord.js";
 import { deleteMessages, editMessage, postMessage, setReaction } from "../messages.ts";
 import { toMessage } from "../message-payload.ts";
 import type { ChannelRecord, MessageRecord } from "../records.ts";
@@ -8,13 +9,16 @@ import {
   cannotReply,
   invalidForm,
   missingPermissions,
+  threadArchived,
   unknownEmoji,
   unknownUser,
+  wrongChannelType,
 } from "./api-error.ts";
 import {
   permittedEmbeds,
   readMessageBody,
   refuseEmpty,
+  refuseTextInBox,
   storeUploads,
   type MessageBody,
 } from "./message-body.ts";
@@ -58,8 +62,15 @@ function render(state: State, message: MessageRecord): object {
  * Newest first, whatever was requested; `after` gives the messages that follow directly. Empty without the permission
  * to read them.
  */
-function list(call: RestCall): RestAnswer {
+/** @throws ApiError 50024 for a forum, which has threads alone */
+function speakableOf(call: RestCall): ChannelRecord {
   const channel = channelOf(call);
+  if (channel.type === ChannelType.GuildForum) throw wrongChannelType();
+  return channel;
+}
+
+function list(call: RestCall): RestAnswer {
+  const channel = speakableOf(call);
   const limit = Number(call.query.get("limit") ?? 50);
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     throw invalidForm("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.");
@@ -83,8 +94,9 @@ function pageOf(history: readonly MessageRecord[], query: URLSearchParams, limit
 }
 
 function create(call: RestCall): RestAnswer {
-  const channel = channelOf(call);
+  const channel = speakableOf(call);
   if (channel.access === "read") throw missingPermissions();
+  if (channel.thread?.isLocked === true) throw threadArchived();
   const body = readMessageBody(call.body);
   refuseEmpty(call, body);
   const earlier = sameNonce(call.state, channel, body);
@@ -136,9 +148,12 @@ function get(call: RestCall): RestAnswer {
 
 function edit(call: RestCall): RestAnswer {
   const channel = channelOf(call);
+  // Unlike a new message, an edit does not reopen it.
+  if (channel.thread?.isArchived === true) throw threadArchived();
   const message = messageOf(call, channel);
   if (message.authorId !== call.state.bot.id) throw cannotEditOthers();
   const body = readMessageBody(call.body);
+  refuseTextInBox(message, body);
   editMessage(call.state, message, {
     content: body.content === null ? "" : body.content,
     embeds: permittedEmbeds(channel, body),

@@ -1,0 +1,17 @@
+import type { Declaration } from "../declaration.ts";
+import { flag, option, table } from "../../config/schema/values.ts";
+
+const options = table(
+  "….files",
+  {
+    attach: option(
+      flag,
+      false,
+      "true: the agent has a tool that sends a text, or a picture of a tool, as a file behind its answer, on " +
+        "Discord and Slack.",
+    ),
+  },
+  "Files that the agent sends.",
+);
+
+export const files = { options: { files: options }, tools: ["attach"] } as const satisfies Declaration;

@@ -1,0 +1,119 @@
+/** The numbers that a text names, in digits or in words. Pure. */
+
+const rows = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    text
+      .trim()
+      .split(/\n\s*/)
+      .flatMap((row) => {
+        const [value = "", ...words] = row.trim().split(/\s+/);
+        return words.map((word) => [word, Number(value)] as const);
+      }),
+  );
+
+/** `one` is left out: in most languages it is also an article. */
+const SMALL = rows(`
+  2 two twice both couple pair zwei beide zweimal paar deux dos dois duas due twee два две двое дві
+  3 three drei dreimal trois tres tre três drie три трое
+  4 four vier quatre cuatro quattro quatro четыре чотири
+  5 five fünf cinq cinco cinque vijf пять
+  6 six sechs seis sei zes шесть
+  7 seven sieben sept siete sette sete zeven семь
+  8 eight acht huit ocho otto oito восемь вісім
+  9 nine neun neuf nueve nove negen девять
+  10 ten zehn dix diez dieci dez tien десять
+  11 eleven elf onze once undici onze одиннадцать
+  12 twelve zwölf douze doce dodici doze dozen dutzend двенадцать
+  13 thirteen dreizehn treize trece tredici
+  14 fourteen vierzehn quatorze catorce fortnight
+  15 fifteen fünfzehn quinze quince quindici
+  16 sixteen sechzehn seize dieciséis
+  17 seventeen siebzehn
+  18 eighteen achtzehn
+  19 nineteen neunzehn
+  20 twenty zwanzig vingt veinte venti vinte двадцать
+  30 thirty dreißig trente treinta trenta trinta тридцать
+  40 forty vierzig quarante cuarenta quaranta quarenta сорок
+  50 fifty fünfzig cinquante cincuenta cinquanta пятьдесят
+  60 sixty sechzig soixante sesenta
+  70 seventy siebzig setenta
+  80 eighty achtzig ochenta
+  90 ninety neunzig noventa
+  100 hundred hundert cent cien cento сто
+  1000 thousand tausend mille mil тысяча тысяч
+  1000000 million millionen millón milhão миллион`);
+const ORDINALS = rows(`
+  1 first
+  2 second
+  3 third
+  4 fourth
+  5 fifth
+  6 sixth
+  7 seventh
+  8 eighth
+  9 ninth
+  10 tenth`);
+const ONE = new Set(
+  "a an one ein eine einem einen einer un une una uno um uma один одну одна een en ett".split(" "),
+);
+
+/** How many a word or digits mean; null: it is no number. */
+export function countOf(word: string): number | null {
+  const lower = word.toLowerCase();
+  if (/^\d+$/.test(lower)) return Number(lower);
+  if (ONE.has(lower)) return 1;
+  const kanji = lower.replaceAll("两", "二").replaceAll("兩", "二");
+  if (/^[〇一二三四五六七八九十百千]+$/u.test(kanji)) return kanjiValue(kanji);
+  return SMALL.get(lower) ?? null;
+}
+
+const KANJI = "〇一二三四五六七八九";
+const DIGITS = /\d+(?:[.,:]\d+)*/gu;
+const KANJI_NUMBER = /[〇一二三四五六七八九十百千]+/gu;
+const WORD = /\p{L}+/gu;
+
+/** Name a number loosely: a paraphrase may have them for something else. */
+const LOOSE = new Set(
+  "both couple pair paar twice zweimal dreimal fortnight dozen dutzend sei mil onze".split(" "),
+);
+
+/**
+ * Without separators of thousands and leading zeros; each once.
+ * @param text with plain digits
+ * @param isStrict only numbers that are surely meant as such
+ */
+export function numbersIn(text: string, isStrict = false): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [digits] of text.matchAll(DIGITS)) {
+    const bare = digits.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+    for (const part of bare.includes(":") ? bare.split(":") : [bare])
+      found.add(part.replace(/^0+(?=\d)/, ""));
+  }
+  let tens = 0;
+  for (const [word] of text.toLowerCase().matchAll(WORD)) {
+    const loose = LOOSE.has(word) || ORDINALS.has(word);
+    const value = isStrict && loose ? 0 : (SMALL.get(word) ?? ORDINALS.get(word) ?? 0);
+    if (value > 0) found.add(String(value));
+    if (tens > 0 && value > 0 && value < 10) found.add(String(tens + value));
+    tens = value >= 20 && value < 100 ? value : 0;
+  }
+  for (const [run] of isStrict ? [] : text.matchAll(KANJI_NUMBER)) {
+    const value = kanjiValue(run);
+    if (value > 1) found.add(String(value));
+  }
+  return found;
+}
+
+function kanjiValue(run: string): number {
+  let total = 0;
+  let digit = 0;
+  for (const character of run) {
+    const unit = { 十: 10, 百: 100, 千: 1000 }[character];
+    if (unit === undefined) digit = digit * 10 + Math.max(0, KANJI.indexOf(character));
+    else {
+      total += Math.max(1, digit) * unit;
+      digit = 0;
+    }
+  }
+  return total + digit;
+}
