@@ -5,7 +5,8 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { openStore } from "../store/open-store.ts";
-import { notesIn, noting } from "../support/approvals.ts";
+import { noting } from "../support/approvals.ts";
+import { textsBelow } from "../support/texts-below.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { envOf, openMainHome } from "../support/e2e-main.ts";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
@@ -122,7 +123,7 @@ test("what was made good is not made good again by a daemon that ends in peace, 
     assert.deepEqual(await daemon.ended, { code: 0, signal: null });
     if (start === 0) daemon = await home.start();
   }
-  const notes = await notesIn(agent);
+  const notes = (await textsBelow(agent)).join("\n");
   for (const { where, room, id, effects } of KILLED) {
     assert.equal(await shown(room, /^told: (?!This waits)/), 1, `its outcome is said once: ${where}`);
     assert.equal(notes.match(new RegExp(`buy milk for ${room}\\b`, "g"))?.length ?? 0, effects, where);

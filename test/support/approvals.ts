@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -6,6 +6,7 @@ import { openStore, type OpenStore } from "../store/open-store.ts";
 import { text, toolCalls } from "./model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
 import { TestPlatform } from "./test-platform.ts";
+import { textsBelow } from "./texts-below.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
 import { piecesIn } from "./request-pieces.ts";
 
@@ -91,19 +92,10 @@ export async function openApprovals(): Promise<ApprovalScene> {
         platform,
         ...options,
       }),
-    notes: async () => notesIn(agentsDir),
+    notes: async () => (await textsBelow(agentsDir)).join("\n"),
     rows: async () => open.sql("select id, state, arguments, message_id, shown from approvals order by id"),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
-}
-
-/** What stands in all files of a folder. */
-export async function notesIn(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = files
-    .filter((file) => file.isFile())
-    .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "utf8"));
-  return (await Promise.all(texts)).join("\n");
 }
 
 /** Everything of a room that the platform shows and that fits. */

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import path from "node:path";
 import { rowsWith } from "../store/rows-with.ts";
 import { ANN, authorOf, BEN } from "./commands.ts";
 import { ask, compaction, quiet, reading, type Scene, script } from "./compaction.ts";
 import { BACKGROUND, fillTo } from "./full-channel.ts";
 import { text, toolCalls } from "./model-behaviours.ts";
+import { textsBelow } from "./texts-below.ts";
 import type { TestWeir } from "./weir.ts";
 
 /** In all of Ann's texts. */
@@ -46,14 +45,5 @@ export async function summariseAndNote(
   const planted = await rowsWith(open, OURS);
   for (const table of ["entries", "memories", "notes", "summaries"])
     assert.ok(planted.includes(table), table);
-  assert.match(await textsBelow(folder), new RegExp(OURS));
-}
-
-/** The texts of all files below a folder. */
-export async function textsBelow(folder: string): Promise<string> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const read = files
-    .filter((file) => file.isFile())
-    .map(async (file) => readFile(path.join(file.parentPath, file.name), "utf8"));
-  return (await Promise.all(read)).join("\n");
+  assert.match((await textsBelow(folder)).join("\n"), new RegExp(OURS));
 }

@@ -2,7 +2,7 @@
 // What was deleted, edited away or forgotten is told by nothing: no command, tool, inspector, row, statistic or file. What was said in
 // private shows in no other channel.
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -37,6 +37,7 @@ import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { isSubagents, results } from "../../support/subagents.ts";
+import { textsBelow } from "../../support/texts-below.ts";
 import { signsOf } from "../../../src/memory/meaning.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
 import { wordVectors } from "../../support/word-vectors.ts";
@@ -204,7 +205,7 @@ async function openWorld(use: (world: World) => Promise<void>, asks: Asker = BEN
     const subagents = "[agents.subagents]\nenabled = true\nwait_ms = 0";
     await using weir = await scene.start({ agentsDir, top, compaction: subagents });
     await plant(scene, weir, ids);
-    assert.equal((await filesTell(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
+    assert.equal((await textsBelow(folder)).filter(holdsSecret).length, 4, "two files of notes a channel");
     await scene.server.received(1);
     await untilIndexed(scene);
     while ((await vectorsTell(scene)).length < 2) await delay(20);
@@ -306,14 +307,6 @@ async function inspectorsTell({ scene, folder }: World): Promise<string[]> {
   return [stdout, stderr];
 }
 
-async function filesTell(folder: string): Promise<string[]> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true });
-  const read = files
-    .filter((file) => file.isFile())
-    .map(async ({ parentPath, name }) => readFile(path.join(parentPath, name), "latin1"));
-  return Promise.all(read);
-}
-
 /** Columns whose statistics hold one of the secrets. */
 async function statisticsTell({ scene: { open } }: World): Promise<unknown[]> {
   const rows = await open.sql(
@@ -335,7 +328,7 @@ async function untilTold({ scene: { open }, weir }: World): Promise<void> {
 /** Waits until lines that are to go have left the files of notes. */
 async function untilSwept({ folder }: World): Promise<void> {
   const latest = performance.now() + 20_000;
-  while ((await filesTell(folder)).some(holdsSecret) && performance.now() < latest) await delay(50);
+  while ((await textsBelow(folder)).some(holdsSecret) && performance.now() < latest) await delay(50);
 }
 
 /** Fails where anything tells the secret. */
@@ -350,7 +343,7 @@ async function checkGone(world: World, rooms: readonly string[] = ROOMS): Promis
     inspectors: await inspectorsTell(world),
     // Before the files are without it, too: what is shown is looked up in the log.
     models: await modelsTold(world, rooms),
-    files: await untilSwept(world).then(async () => filesTell(folder)),
+    files: await untilSwept(world).then(async () => textsBelow(folder)),
   };
   for (const [who, texts] of Object.entries(told)) {
     for (const one of texts) assert.ok(!holdsSecret(one), `${who}: ${JSON.stringify(one).slice(0, 2000)}`);

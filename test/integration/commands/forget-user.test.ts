@@ -11,7 +11,8 @@ import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
 import { ask, checkFold, openScene, quiet, type Scene, script } from "../../support/compaction.ts";
-import { OURS, SUMMARY, summariseAndNote, talk, textsBelow, THEIRS } from "../../support/forgotten-person.ts";
+import { OURS, SUMMARY, summariseAndNote, talk, THEIRS } from "../../support/forgotten-person.ts";
+import { textsBelow } from "../../support/texts-below.ts";
 import { inspect } from "../../support/inspectors.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
@@ -97,7 +98,7 @@ async function run({ scene, folder }: World, ...words: readonly string[]): Promi
 
 async function checkGone({ scene, folder }: World): Promise<void> {
   assert.deepEqual(await rowsWith(scene.open, OURS), []);
-  assert.doesNotMatch(await textsBelow(folder), new RegExp(OURS));
+  assert.doesNotMatch((await textsBelow(folder)).join("\n"), new RegExp(OURS));
   assert.notDeepEqual(await rowsWith(scene.open, THEIRS), []);
   const left = await scene.open.sql("select statement from memories");
   assert.deepEqual(left, [{ statement: "Ben likes zxqben tea." }]);
