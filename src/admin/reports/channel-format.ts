@@ -10,6 +10,7 @@ import type { MemoryRecord } from "../../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { CompactionTotals } from "../../store/compaction/compactions.ts";
 import { about, describeCached, describeCost } from "./cost-format.ts";
+import type { NextMark } from "./compaction-monitor.ts";
 import type { ContextReport, SectionReport } from "./context-report.ts";
 
 /** Memories shown on the screen; the JSON form has them all. */
@@ -123,6 +124,7 @@ export function formatContextReport(report: ContextReport, time: TimeFormat): st
     `  ${usageBar(report)}  ${describeUsage(report)}`,
     `  window ${describeWindow(report, time)}`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
+    ...describeNext(report.monitor.next).map((line) => `  next: ${line}`),
     "",
     ...segmentRows(report.segments),
     `  by type: ${describeCounts(report.types)}`,
@@ -150,6 +152,19 @@ export function formatContextReport(report: ContextReport, time: TimeFormat): st
   const { peakTokens } = report.spent;
   if (peakTokens > 0) lines.push(`  largest request so far: ${formatNumber(peakTokens)} tokens`);
   return lines.join("\n");
+}
+
+const NEXT_BY: Readonly<Record<NextMark["by"], string>> = {
+  window: "",
+  max_raw_tokens: ", by the length of the messages (max_raw_tokens)",
+  max_raw_messages: ", by the number of messages (max_raw_messages)",
+};
+
+/** `background at 13,900 tokens, 2,100 more, by the length of the messages (max_raw_tokens)`; empty: no mark is left. Pure. */
+export function describeNext(next: NextMark | null): string[] {
+  if (next === null) return [];
+  const { tier, at, left, by } = next;
+  return [`${tier} at ${formatNumber(at)} tokens, ${formatNumber(left)} more${NEXT_BY[by]}`];
 }
 
 /** The segments that have any tokens, one a line. Pure. */

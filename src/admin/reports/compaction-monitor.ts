@@ -1,9 +1,9 @@
-import { decide, type Decision } from "../../compactor/policy/policy.ts";
+import { type BackgroundRoom, backgroundRoom, decide, type Decision } from "../../compactor/policy/policy.ts";
 import { keepTokens } from "../../context/keep.ts";
 import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
 import { summarySizes } from "../../context/summary-room.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
-import { dueMessages, type History, type Stretch } from "../../core/history.ts";
+import { dueMessages, type History, isCounted, type Stretch } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Agent } from "../../turn/agent.ts";
 
@@ -11,13 +11,9 @@ import type { Agent } from "../../turn/agent.ts";
 export interface CompactionMonitor {
   /** Its next work, if it is not under way; null: no work. */
   readonly due: DueWork | null;
-  readonly tiers: Readonly<Record<"background" | "aggressive" | "emergency", number>>;
-  /** The tier that comes next, and how far it is; null: emergency is reached. */
-  readonly next: {
-    readonly tier: "background" | "aggressive" | "emergency";
-    readonly at: number;
-    readonly left: number;
-  } | null;
+  readonly tiers: Readonly<Record<MarkedTier, number>>;
+  /** Null: emergency is reached. */
+  readonly next: NextMark | null;
   /** Summaries that are written ahead, and wait. */
   readonly ahead: readonly Stretch[];
 }
@@ -34,6 +30,17 @@ export interface DueWork {
 }
 
 const TIERS = ["background", "aggressive", "emergency"] as const;
+type MarkedTier = (typeof TIERS)[number];
+
+/** The mark that the channel reaches first if it goes on as it has. */
+export interface NextMark {
+  readonly tier: MarkedTier;
+  /** Tokens of the request at which it is reached. */
+  readonly at: number;
+  readonly left: number;
+  /** The limit: a share of the usable window, or an option. By messages, `at` and `left` go by their mean length so far. */
+  readonly by: "window" | "max_raw_tokens" | "max_raw_messages";
+}
 
 /**
  * How the compactor sees a channel. It decides as the compactor does, but for what only the running one knows: its failures and rests.
@@ -48,10 +55,10 @@ export function monitorCompaction(
   budget: Budget,
   { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
-  const decision = decide({
+  const state = {
     history,
     tokens: estimated + (history.omission?.tokens ?? 0),
-    tokenBudgetAt: (share) => tokenBudgetAt(budget, share),
+    tokenBudgetAt: (share: number) => tokenBudgetAt(budget, share),
     keepTokens: keepTokens(budget),
     ...summarySizes(budget, fixed),
     stretchTokens: stretchTokens(budget),
@@ -64,24 +71,56 @@ export function monitorCompaction(
     redoOf: null,
     isResting: false,
     cutShort: null,
-  });
+  };
   const usable = usableTokens(budget);
   const shares = {
     background: budget.backgroundThreshold,
     aggressive: budget.aggressiveThreshold,
     emergency: budget.emergencyThreshold,
   };
-  const at = (tier: (typeof TIERS)[number]): number => Math.floor(shares[tier] * usable);
-  const next = TIERS.find((tier) => usage < shares[tier]);
+  const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
+  const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
+  const messages = history.entries.filter(isCounted).length;
   return {
-    due: dueWork(decision),
-    tiers: { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") },
-    next:
-      next === undefined
-        ? null
-        : { tier: next, at: at(next), left: Math.max(0, at(next) - Math.round(usage * usable)) },
+    due: dueWork(decide(state)),
+    tiers,
+    next: nextMark(Math.round(usage * usable), tiers, {
+      room: backgroundRoom(state),
+      factor: budget.calibration.factor,
+      messages,
+      maxRawTokens: agent.config.compaction.maxRawTokens,
+    }),
     ahead: history.ahead,
   };
+}
+
+interface RawLimits {
+  readonly room: BackgroundRoom;
+  /** Tokens of the report for each estimated one. */
+  readonly factor: number;
+  /** Raw ones. */
+  readonly messages: number;
+  readonly maxRawTokens: number;
+}
+
+/** @param used tokens of the whole request */
+function nextMark(
+  used: number,
+  tiers: CompactionMonitor["tiers"],
+  { room, factor, messages, maxRawTokens }: RawLimits,
+): NextMark | null {
+  const atWindow = (tier: MarkedTier): NextMark => {
+    return { tier, at: tiers[tier], left: tiers[tier] - used, by: "window" };
+  };
+  const atLimit = (by: NextMark["by"], tokens: number): NextMark => {
+    const left = Math.round(tokens * factor);
+    return { tier: "background", at: used + left, left, by };
+  };
+  const background = [atWindow("background"), atLimit("max_raw_tokens", room.rawTokens)];
+  const meanTokens = (maxRawTokens - room.rawTokens) / messages;
+  if (messages > 0) background.push(atLimit("max_raw_messages", room.rawMessages * meanTokens));
+  const nearest = background.reduce((near, mark) => (mark.left < near.left ? mark : near));
+  return [nearest, atWindow("aggressive"), atWindow("emergency")].find(({ left }) => left > 0) ?? null;
 }
 
 function dueWork(decision: Decision): DueWork | null {

@@ -10,6 +10,7 @@ import {
   describeCut,
   describeJob,
   describeMemories,
+  describeNext,
   describePhases,
   describeReason,
   describeSummaries,
@@ -68,9 +69,10 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
 }
 
 function windowFields(report: ContextReport, time: TimeFormat): Field[] {
-  const { spent } = report;
+  const { spent, monitor } = report;
   return [
     { label: "Window", value: describeWindow(report, time) },
+    { label: "Next mark", value: describeNext(monitor.next).join("") },
     {
       label: "Largest request so far",
       value: spent.peakTokens > 0 ? `${formatNumber(spent.peakTokens)} tokens` : "",

@@ -133,15 +133,37 @@ function hasWritten(history: History): boolean {
   return writtenTo(history) > history.coveredTo;
 }
 
+/** What is left until the background tier is due, by each of its limits. At 0 or less it is due. */
+export interface BackgroundRoom {
+  /** Estimated tokens of the request below the threshold. */
+  readonly window: number;
+  /** Raw messages, whatever the size of the window. */
+  readonly rawMessages: number;
+  /** Their estimated tokens. */
+  readonly rawTokens: number;
+}
+
+/** Pure. */
+export function backgroundRoom({
+  history: { entries },
+  rules,
+  tokens,
+  tokenBudgetAt,
+  tokensOf,
+}: Pick<CompactionState, "history" | "rules" | "tokens" | "tokenBudgetAt" | "tokensOf">): BackgroundRoom {
+  return {
+    window: tokenBudgetAt(rules.backgroundThreshold) - tokens,
+    rawMessages: rules.maxRawMessages - entries.filter(isCounted).length,
+    rawTokens: entries.reduce((left, entry) => left - tokensOf(entry), rules.maxRawTokens),
+  };
+}
+
 /**
  * @param lead estimated tokens added to the present size, to ask whether the tier is due soon; 0: whether it is due now
  */
 function isBackgroundDue(state: CompactionState, lead = 0): boolean {
-  const { history, rules, tokensOf } = state;
-  const { entries } = history;
-  if (isAt(state, rules.backgroundThreshold, state.tokens + lead)) return true;
-  if (entries.filter(isCounted).length >= rules.maxRawMessages) return true;
-  return entries.reduce((sum, entry) => sum + tokensOf(entry), lead) >= rules.maxRawTokens;
+  const { window, rawMessages, rawTokens } = backgroundRoom(state);
+  return window <= lead || rawMessages <= 0 || rawTokens <= lead;
 }
 
 /** Lands the summaries written ahead once the background tier is due. */

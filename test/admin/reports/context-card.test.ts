@@ -146,6 +146,7 @@ describe("a channel's report as a card", () => {
     const { fields, lists } = cardOf(FULL);
     assert.deepEqual(Object.fromEntries(fields.map(({ label, value }) => [label, value])), {
       Window: "10,000 (as it is configured), of which 2,000 are kept for the answer",
+      "Next mark": "background at 6,400 tokens, 2,400 more",
       "Largest request so far": "7,100 tokens",
       Log: "500 entries, 2 waiting for an answer",
       Covered: "entries 1–40",
@@ -187,7 +188,7 @@ describe("what a card leaves out", () => {
     const { fields, lists } = cardOf(EMPTY_REPORT);
     assert.deepEqual(
       fields.map(({ label }) => label),
-      ["Window", "Log"],
+      ["Window", "Next mark", "Log"],
     );
     assert.deepEqual(
       lists.map(({ label }) => label),

@@ -69,9 +69,12 @@ function report(
   );
 }
 
-function chatter(messages: number): Conversation {
+/** About a hundred tokens. */
+const LONG = "some words about the weather, and of the harbour by the old town ".repeat(7);
+
+function chatter(messages: number, text = "some words about the weather"): Conversation {
   const talk = new Conversation();
-  for (let index = 0; index < messages; index++) talk.say("some words about the weather", { author: index });
+  for (let index = 0; index < messages; index++) talk.say(text, { author: index });
   talk.say("@bot well?", { addressed: true });
   return talk;
 }
@@ -112,14 +115,35 @@ describe("the report of a context", () => {
 
 describe("the monitor of a report", () => {
   test("says how far the next tier is, in the tokens that the report has", () => {
-    const { monitor, tokens, usable } = report(chatter(20).history);
+    const { monitor, tokens, usable } = report(chatter(20, LONG).history);
     assert.equal(monitor.due, null);
     assert.equal(monitor.tiers.background, Math.floor(usable * 0.8));
     assert.deepEqual(monitor.next, {
       tier: "background",
       at: monitor.tiers.background,
       left: monitor.tiers.background - tokens,
+      by: "window",
     });
+  });
+
+  test("names the limit by which the background tier comes first in a large window", () => {
+    const { monitor, tokens } = report(chatter(200).history, 1_000_000);
+    assert.equal(monitor.next?.tier, "background");
+    assert.equal(monitor.next.by, "max_raw_messages");
+    assert.equal(monitor.next.at, tokens + monitor.next.left);
+    const long = report(chatter(100, LONG).history, 1_000_000);
+    assert.equal(long.monitor.next?.by, "max_raw_tokens");
+    assert.ok(long.monitor.next.left < 16_000 && long.monitor.next.at < 20_000);
+    assert.match(
+      formatContextReport(long, TIME),
+      /next: background at 1\d,\d{3} tokens, \d,\d{3} more, by the length of the messages \(max_raw_tokens\)/,
+    );
+  });
+
+  test("names the aggressive tier where the background tier is due by the length of the messages", () => {
+    const { monitor, usage } = report(chatter(290, LONG).history, 1_000_000);
+    assert.ok(usage < 0.1);
+    assert.deepEqual([monitor.next?.tier, monitor.next?.by], ["aggressive", "window"]);
   });
 
   test("says what is due, and that no tier is left above emergency", () => {

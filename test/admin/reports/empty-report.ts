@@ -39,7 +39,7 @@ export const EMPTY_REPORT: ChannelReport = {
   monitor: {
     due: null,
     tiers: { background: 6400, aggressive: 6800, emergency: 7600 },
-    next: { tier: "background", at: 6400, left: 2400 },
+    next: { tier: "background", at: 6400, left: 2400, by: "window" },
     ahead: [],
   },
   log: { entries: 500, coveredTo: 0, writtenTo: 0, omittedTo: 0, due: 0 },

@@ -91,7 +91,7 @@ test("edits and deletions of the time without a connection are found; a thread i
   slack.world.remove(general, gone);
   slack.world.say(ana, general, "second reply", { threadTs: kept });
   slack.sockets.disconnect("warning");
-  await slack.journal.until("both gaps", () => inbox.closed.length === 2);
+  await slack.journal.until("both gaps", () => inbox.closed.length >= 2);
   const later = inbox.events
     .slice(4)
     .map((event) => `${event.type} ${"text" in event ? event.text : event.id}`)
@@ -114,7 +114,7 @@ for (const oldestPageFirst of [true, false]) {
     slack.world.join(slack.world.addUser("cyd"), general);
     await platform.send(outbound({ platform, channel: general.id }, { text: "mine" }));
     slack.sockets.disconnect("warning");
-    await slack.journal.until("the gap", () => inbox.closed.length === 1);
+    await slack.journal.until("the gap", () => inbox.closed.length >= 1);
     const wanted = ["Ana: first", ...Array.from({ length: 450 }, (_, index) => `Ana: ${index + 1}`)];
     assert.deepEqual(inbox.said, wanted);
   });
@@ -244,7 +244,7 @@ test("replies are found, too, where much was missed", async () => {
   const late = slack.world.say(ana, general, "late root");
   slack.world.say(ana, general, "a late reply", { threadTs: late });
   slack.sockets.disconnect("warning");
-  await slack.journal.until("the gap", () => inbox.closed.length === 1);
+  await slack.journal.until("the gap", () => inbox.closed.length >= 1);
   assert.equal(inbox.said.length, 305);
   assert.deepEqual(inbox.said.slice(1, 4), ["Ana: root", "Ana: a reply", "Ana: 1"]);
   assert.equal(inbox.said.at(-1), "Ana: a late reply");
@@ -267,12 +267,12 @@ test("a thread under the bot's own message: its replies are found, and its root 
   slack.deliveries.dropNext(1);
   const reply = slack.world.say(ana, general, "thanks", { threadTs: root });
   slack.sockets.disconnect("warning");
-  await slack.journal.until("the channel's gap", () => inbox.closed.length === 1);
+  await slack.journal.until("the channel's gap", () => inbox.closed.length >= 1);
   const wanted = ["Ana: first", "Ana: first", "weir: hello", "Ana: thanks"];
   assert.deepEqual(inbox.said, wanted, "the thread begins with its background");
   inbox.gaps = [gapAfter(general, reply, root)];
   slack.sockets.disconnect("warning");
-  await slack.journal.until("the thread's gap", () => inbox.closed.length === 2);
+  await slack.journal.until("the thread's gap", () => inbox.closed.length >= 2);
   assert.deepEqual(inbox.said, wanted);
   assert.ok(inbox.events.every(({ type }) => type === "message"));
 });
@@ -294,7 +294,8 @@ test("catch-ups that nobody waits for are spaced by the calls that they make", a
   await inbox.received(90);
   const from = performance.now();
   slack.sockets.disconnect("warning");
-  await slack.journal.until("all", () => new Set(inbox.closed).size === rooms.length);
+  // #general is looked up and read, too.
+  await slack.journal.until("all", () => rooms.every(({ id }) => inbox.closed.includes(id)));
   // A connection that a busy machine loses reads a room again.
   const calls = slack.journal.calls("conversations.history").length;
   assert.ok(calls >= 2 * rooms.length);
@@ -314,7 +315,7 @@ test("a thread that is deleted while its channel is read costs nothing else of i
   slack.world.say(ana, general, "missed");
   slack.faults.next({ method: "conversations.replies", fault: "error", error: "thread_not_found" });
   slack.sockets.disconnect("warning");
-  await slack.journal.until("the gap", () => inbox.closed.length === 1);
+  await slack.journal.until("the gap", () => inbox.closed.length >= 1);
   assert.deepEqual(inbox.said, ["Ana: first", "Ana: a root", "Ana: missed"]);
 });
 

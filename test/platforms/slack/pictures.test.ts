@@ -38,7 +38,7 @@ test("of a gap full of pictures only a few are in memory at a time", async () =>
     new Set(files.slice(0, 4).map(({ id }) => id)),
   );
   gate.resolve();
-  await slack.journal.until("all of it", () => inbox.closed.length === 1);
+  await slack.journal.until("all of it", () => inbox.closed.length >= 1);
   assert.equal(slack.journal.downloads.length, 30);
   const pictures = inbox.events.flatMap((event) => (event.type === "message" ? (event.images ?? []) : []));
   assert.deepEqual(

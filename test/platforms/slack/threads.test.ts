@@ -125,7 +125,7 @@ test("a thread in which somebody speaks before its parent is fetched begins with
   await using scene = await openSlackScene({ server: { retryDelaysMs: [] } });
   const { general, inbox, slack } = scene;
   const { thread } = await replyInGap(scene, ["one?", "two?"]);
-  await slack.journal.until("both gaps", () => inbox.closed.length === 2);
+  await slack.journal.until("both gaps", () => inbox.closed.length >= 2);
   assert.deepEqual(inbox.closed, [thread, general.id]);
   const once = [...new Set(came(scene, thread))];
   assert.deepEqual(once, ["- first", "- root", "* @weir one?", "* @weir two?", "+ a reply now"]);
@@ -140,7 +140,7 @@ test("where that takes too long, it is no background all the same, and comes lat
   await slack.journal.until("the reply", () => inbox.said.includes("Ana: a reply now"));
   assert.deepEqual(came(scene, thread), ["- first", "- root", "+ a reply now"]);
   assert.equal(inbox.kept.get(thread), inbox.gaps[0]?.afterId);
-  await slack.journal.until("both gaps", () => inbox.closed.length === 2);
+  await slack.journal.until("both gaps", () => inbox.closed.length >= 2);
   assert.deepEqual([...new Set(inbox.closed)].toSorted(), [general.id, thread].toSorted());
   assert.ok(came(scene, thread).includes("* @weir one?"));
 });
