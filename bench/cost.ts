@@ -25,19 +25,35 @@ const MARKERS: Readonly<Record<Cache, string>> = {
   blocks: "true",
 };
 
-function modelOf(cache: Cache): string {
-  return `reply-0-${TEXT_BYTES / 6}+${cache}`;
+function modelOf({ id, cache }: Arm): string {
+  // The name is the arm's own: its cache is no other one's.
+  return `reply-0-${TEXT_BYTES / 6}+${cache}+${id}`;
 }
 
-function summariserOf(cache: Cache): string {
-  return `summary-${SUMMARY_MS}+${cache}`;
+/** A channel of the conversation; its summaries are short, or as long as the summariser is asked for. */
+interface Arm {
+  readonly id: Cache | "full";
+  readonly cache: Cache;
+  readonly summariser: string;
+}
+
+const ARMS = {
+  prefix: armOf("prefix"),
+  breakpoints: armOf("breakpoints"),
+  blocks: armOf("blocks"),
+  full: { id: "full", cache: "prefix", summariser: `told-${SUMMARY_MS}+prefix` },
+} satisfies Record<string, Arm>;
+
+function armOf(cache: Cache): Arm {
+  return { id: cache, cache, summariser: `summary-${SUMMARY_MS}+${cache}` };
 }
 
 interface Workload {
   readonly name: string;
   readonly turns: number;
   readonly window: number;
-  readonly bars: { readonly fullPrice: number; readonly summariserInput?: number };
+  /** `filled`: at full price, where summaries fill their length: 1.1 of what it was before they had more room. */
+  readonly bars: { readonly fullPrice: number; readonly filled: number; readonly summariserInput?: number };
 }
 
 const WORKLOADS: readonly Workload[] = [
@@ -45,9 +61,9 @@ const WORKLOADS: readonly Workload[] = [
     name: "32k, 150 turns",
     turns: 150,
     window: 32_768,
-    bars: { fullPrice: 400_000, summariserInput: 90_000 },
+    bars: { fullPrice: 400_000, filled: 441_000, summariserInput: 90_000 },
   },
-  { name: "128k, 500 turns", turns: 500, window: 131_072, bars: { fullPrice: 1_500_000 } },
+  { name: "128k, 500 turns", turns: 500, window: 131_072, bars: { fullPrice: 1_500_000, filled: 2_217_000 } },
 ];
 
 /** The cost of one way to hold a conversation; tokens by the server's count. */
@@ -76,6 +92,7 @@ export const cost: Figure = {
       const held = await holdByWeir(bench, run, lines);
       rows.push(...rowsOf(run, "Weir", held.prefix, run.bars));
       for (const cache of CACHES) rows.push(...billedRows(run, cache, held[cache]));
+      rows.push(...billedRows(run, "full", held.full));
       rows.push(...rowsOf(run, "send the last N", holdByLast(run, lines)));
       rows.push(...rowsOf(run, "summarise at 80 %, and wait", holdByWaiting(run, lines)));
     }
@@ -88,9 +105,10 @@ export const cost: Figure = {
 const OVER_PREFIX = 1.3;
 
 /** A provider's charge with this cache, with Weir's marks, and with its own mark at the latest message only. */
-function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser }: Spent): Row[] {
+function billedRows({ name, bars }: Workload, id: Arm["id"], { billed, summariser }: Spent): Row[] {
+  const way = id === "full" ? "prefix, summaries that fill their length" : id;
   const row = (what: string, value: number, bar?: Row["bar"]): Row => {
-    return { what: `${name}, ${cache}: ${what}`, value, unit: "tokens", ...(bar !== undefined && { bar }) };
+    return { what: `${name}, ${way}: ${what}`, value, unit: "tokens", ...(bar !== undefined && { bar }) };
   };
   // A summariser's requests share their instructions.
   const all = [...billed, ...summariser.billed];
@@ -104,10 +122,15 @@ function billedRows({ name, bars }: Workload, cache: Cache, { billed, summariser
       "the summariser's part of it, at full price",
       sum(summariser.billed.map(({ use }) => fullPrice(use))),
     ),
-    row("at full price", atFull, { atMost: bars.fullPrice * (cache === "prefix" ? 1 : OVER_PREFIX) }),
+    row("at full price", atFull, { atMost: barOf(bars, id) }),
   ];
   const unmarked = sum(all.map(({ implicit }) => fullPrice(implicit)));
-  return cache === "prefix" ? rows : [...rows, row("without marks of its own", unmarked)];
+  return id === "prefix" || id === "full" ? rows : [...rows, row("without marks of its own", unmarked)];
+}
+
+function barOf({ fullPrice: ofPrefix, filled }: Workload["bars"], id: Arm["id"]): number {
+  if (id === "full") return filled;
+  return ofPrefix * (id === "prefix" ? 1 : OVER_PREFIX);
 }
 
 /** People's messages; the answers come from the server. */
@@ -116,46 +139,50 @@ function conversation(turns: number): string[] {
   return Array.from({ length: turns }, () => talk(TEXT_BYTES));
 }
 
-/** The same conversation in a channel for each cache, at the same time. */
+/** The same conversation in a channel for each arm, at the same time. */
 async function holdByWeir(
   bench: Bench,
   { name, window }: Workload,
   lines: readonly string[],
-): Promise<Readonly<Record<Cache, Spent>>> {
+): Promise<Readonly<Record<Arm["id"], Spent>>> {
   await using model = await startBenchModel();
   await using weir = await startBenchDaemon({
     modelUrl: model.url,
-    models: CACHES.map((cache) => tablesOf(cache)).join("\n"),
-    agents: CACHES.map((cache) => {
-      return { id: cache, model: modelOf(cache), summariser: summariserOf(cache), window };
-    }),
+    models: Object.values(ARMS)
+      .map((arm) => tablesOf(arm))
+      .join("\n"),
+    agents: Object.values(ARMS).map((arm) => ({
+      id: arm.id,
+      model: modelOf(arm),
+      summariser: arm.summariser,
+      window,
+    })),
   });
   const emergencies = new Map<string, number>();
   weir.daemon.events.on((event) => {
     if (event.type !== "emergency") return;
-    const [cache = ""] = event.channel.split(":");
-    emergencies.set(cache, (emergencies.get(cache) ?? 0) + 1);
+    const [id = ""] = event.channel.split(":");
+    emergencies.set(id, (emergencies.get(id) ?? 0) + 1);
   });
-  const [blocked, lost] = [new Map<Cache, number>(), new Map<Cache, number>()];
+  const [blocked, lost] = [new Map<string, number>(), new Map<string, number>()];
   let next = performance.now();
   for (const [index, line] of lines.entries()) {
-    const ask = async (cache: Cache): Promise<void> => {
-      const asked = await weir.platforms.get(cache)?.ask("room", line);
-      if (asked === undefined) throw new Error(`no platform for ${cache}`);
+    const ask = async ({ id }: Arm): Promise<void> => {
+      const asked = await weir.platforms.get(id)?.ask("room", line);
+      if (asked === undefined) throw new Error(`no platform for ${id}`);
       // Only a summariser's answer takes this long.
-      if (asked.answeredAt - asked.handedInAt > SUMMARY_MS / 2)
-        blocked.set(cache, (blocked.get(cache) ?? 0) + 1);
-      if (!asked.isAnswer) lost.set(cache, (lost.get(cache) ?? 0) + 1);
+      if (asked.answeredAt - asked.handedInAt > SUMMARY_MS / 2) blocked.set(id, (blocked.get(id) ?? 0) + 1);
+      if (!asked.isAnswer) lost.set(id, (lost.get(id) ?? 0) + 1);
     };
-    await Promise.all(CACHES.map(ask));
+    await Promise.all(Object.values(ARMS).map(ask));
     next += TURN_MS;
     await delay(Math.max(0, next - performance.now()));
     if (index % 50 === 49) bench.progress(`${name}: ${index + 1} of ${lines.length} turns`);
   }
   const served = await model.served();
-  const spent = (cache: Cache): Spent => {
-    const summaries = served.filter((one) => one.model === summariserOf(cache));
-    const own = served.filter((one) => one.model === modelOf(cache));
+  const spent = (arm: Arm): Spent => {
+    const summaries = served.filter((one) => one.model === arm.summariser);
+    const own = served.filter((one) => one.model === modelOf(arm));
     return {
       prompts: own.flatMap(({ prefix }) => (prefix === null ? [] : [prefix])),
       billed: billsOf(own),
@@ -164,17 +191,23 @@ async function holdByWeir(
         output: sum(summaries.map((one) => one.completionTokens)),
         billed: billsOf(summaries),
       },
-      emergencies: emergencies.get(cache) ?? 0,
-      blocked: blocked.get(cache) ?? 0,
-      lost: lost.get(cache) ?? 0,
+      emergencies: emergencies.get(arm.id) ?? 0,
+      blocked: blocked.get(arm.id) ?? 0,
+      lost: lost.get(arm.id) ?? 0,
     };
   };
-  return { prefix: spent("prefix"), breakpoints: spent("breakpoints"), blocks: spent("blocks") };
+  const { prefix, breakpoints, blocks, full } = ARMS;
+  return {
+    prefix: spent(prefix),
+    breakpoints: spent(breakpoints),
+    blocks: spent(blocks),
+    full: spent(full),
+  };
 }
 
-function tablesOf(cache: Cache): string {
-  const names = [modelOf(cache), summariserOf(cache)];
-  return names.map((name) => `[models."${name}"]\ncache_markers = ${MARKERS[cache]}`).join("\n");
+function tablesOf(arm: Arm): string {
+  const names = [modelOf(arm), arm.summariser];
+  return names.map((name) => `[models."${name}"]\ncache_markers = ${MARKERS[arm.cache]}`).join("\n");
 }
 
 function billsOf(served: readonly ServedRequest[]): Spent["billed"] {

@@ -55,7 +55,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const [kind, wait, words] = model.split(/[-+]/);
   const [, cache = ""] = model.split("+");
   const species = CACHES[cache];
-  const prefix = species === undefined || kind === "summary" ? null : measurePrefix(model, body);
+  const isSummariser = kind === "summary" || kind === "told";
+  const prefix = species === undefined || isSummariser ? null : measurePrefix(model, body);
   const billed = species === undefined ? null : bill(model, body, species, arrivedAt);
   const record = { model, arrivedAt, endedAt: 0, bytes: body.length, completionTokens: 0, prefix, billed };
   served.push(record);
