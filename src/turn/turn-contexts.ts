@@ -3,6 +3,7 @@ import { type Fit, fitContext } from "../context/emergency.ts";
 import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
+import type { Seq } from "../core/ids.ts";
 import { ModelError } from "../llm/model.ts";
 import { isQuestion } from "../memory/recall-worth.ts";
 import { type Agent, budgetOf, forFallback } from "./agent.ts";
@@ -37,6 +38,8 @@ export class TurnContexts {
   readonly #turn: TurnRange;
   readonly #now: Date;
   #found: LookedUp = NOTHING_LOOKED_UP;
+  /** Up to here, entries had been omitted when recall last searched among them. */
+  #searchedTo: Seq = 0;
 
   /** @param now the time in all requests of the turn */
   constructor(agent: Agent, channel: TurnChannel, turn: TurnRange, now: Date) {
@@ -46,25 +49,30 @@ export class TurnContexts {
     this.#now = now;
   }
 
-  /** Recall is optional: a turn continues without it. */
   async lookUp(history: History): Promise<void> {
-    const { config } = this.#agent;
+    const [recalls, attached, extract, channelFiles, activeTexts, waitedFor] = await Promise.all([
+      this.#recall(history),
+      this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
+      history.omission === null ? null : this.#extract(),
+      this.#orElse([], this.#channel.channelFiles()),
+      this.#orElse([], this.#channel.activeTexts()),
+      this.#orElse([], this.#channel.waitedFor()),
+    ]);
+    this.#found = { ...recalls, attached, extract, channelFiles, activeTexts, waitedFor };
+    this.#searchedTo = history.omittedTo;
+  }
+
+  /** Recall is optional: a turn continues without it. */
+  async #recall(history: History): Promise<Pick<LookedUp, "recalled" | "remembered" | "isUnfound">> {
     const { text, entries, memories } = firstRecall(history, this.#turn.toSeq, {
-      recall: config.memory.recall,
+      recall: this.#agent.config.memory.recall,
       seesElsewhere: this.#channel.seesElsewhere(),
     });
     const startedAt = steadyNow();
-    const [recalled, remembered, attached, extract, channelFiles, activeTexts, waitedFor] = await Promise.all(
-      [
-        entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
-        memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
-        this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
-        history.omission === null ? null : this.#extract(),
-        this.#orElse([], this.#channel.channelFiles()),
-        this.#orElse([], this.#channel.activeTexts()),
-        this.#orElse([], this.#channel.waitedFor()),
-      ],
-    );
+    const [recalled, remembered] = await Promise.all([
+      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+      memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
+    ]);
     if (entries + memories > 0) {
       const found = { entries: recalled.length, memories: remembered.length };
       this.#channel.onRecalled?.(found, steadyNow() - startedAt);
@@ -73,16 +81,7 @@ export class TurnContexts {
     const hasLooked = entries > 0 && this.#channel.hasFoundAll();
     const fitting = remembered.filter(({ isOnPageAlone }) => isOnPageAlone !== true);
     const isUnfound = hasLooked && recalled.length + fitting.length === 0 && isQuestion(text);
-    this.#found = {
-      recalled,
-      remembered,
-      attached,
-      extract,
-      channelFiles,
-      activeTexts,
-      waitedFor,
-      isUnfound,
-    };
+    return { recalled, remembered, isUnfound };
   }
 
   /** Looks for pictures of messages that the turn has taken in. The rest of the look-ups stays: a changed prompt costs the cache. */
@@ -108,7 +107,13 @@ export class TurnContexts {
     if (fit.omitTo !== null && (await this.#channel.commitAhead())) fit = await fitNow();
     if (fit.omitTo !== null) {
       await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
+    }
+    // The turn itself, or the compactor meanwhile, has omitted entries that were in view when the turn looked up the rest.
+    const history = await this.#channel.snapshot();
+    if (history.omittedTo > this.#searchedTo) {
+      this.#searchedTo = history.omittedTo;
       fit = (await this.#withExtract(fitNow, fit, tokenBudgetAt(budget, budget.emergencyThreshold))) ?? fit;
+      fit = (await this.#withRecall(fitNow, history)) ?? fit;
     }
     if (fit.overflows)
       throw new ModelError("context_length", name, "the shortest form of the request is over the window");
@@ -151,6 +156,18 @@ export class TurnContexts {
     if (extract === null || context.tokens + extract.tokens + EXTRACT_FRAME_TOKENS >= limit) return null;
     const fit = await fitNow();
     return fit.omitTo === null ? fit : null;
+  }
+
+  /** The request with what recall finds among the entries that have just left the view; null: nothing, or there is no room for it. */
+  async #withRecall(fitNow: () => Promise<Fit>, history: History): Promise<Fit | null> {
+    const before = this.#found;
+    const recalls = await this.#recall(history);
+    if (recalls.recalled.length + recalls.remembered.length === 0) return null;
+    this.#found = { ...before, ...recalls };
+    const fit = await fitNow();
+    if (fit.omitTo === null) return fit;
+    this.#found = before;
+    return null;
   }
 
   async #extract(): Promise<OmittedExtract | null> {

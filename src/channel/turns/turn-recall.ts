@@ -156,7 +156,10 @@ export class TurnRecall implements Disposable {
       );
     // The model waits for a tool call; the automatic recall is optional.
     if (scope === "all") return find();
-    const found = await this.#orNothingLate(taken(this.#entriesAhead, text, limit) ?? find());
+    const search = taken(this.#entriesAhead, text, limit) ?? find();
+    // Asked once more, the view is another: entries have left it.
+    this.#entriesAhead = null;
+    const found = await this.#orNothingLate(search);
     this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
     return found;
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
-import { text } from "../../support/model-behaviours.ts";
+import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
@@ -89,6 +89,44 @@ test("what was omitted is recalled when it is asked for", async () => {
   await weir.platform.until(() => weir.platform.texts("recall").length === 3);
   const dynamic = server.requests.at(-1)?.body.messages.at(-1)?.content ?? "";
   assert.match(dynamic, /> \[.*\] Ann: My sister's parrot is called Archibald/);
+});
+
+test("a turn recalls what leaves the view while it works", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "own";
+  // The call itself is too much for the window.
+  const search = toolCalls([{ name: "search_history", arguments: { query: "fox ".repeat(1500) } }]);
+  server.respond(({ messages }) =>
+    messages.some(({ role, content }) => role === "user" && content?.includes("look it up") === true) &&
+    messages.every(({ role }) => role !== "tool")
+      ? search
+      : text("noted"),
+  );
+  await weir.say("My sister's parrot is called Archibald", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 1);
+  for (let index = 0; index < 20; index++)
+    await weir.say(`${index}: ${PARAGRAPH}`, { room, addressed: false });
+  const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row);
+  await weir.daemon.store.search.index(row.id, 1000);
+  const before = server.requests.length;
+  await weir.say("what is the parrot called? look it up", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 2);
+  const turns = server.requests
+    .slice(before)
+    .map(({ body }) => body.messages.map((one) => one.content).join());
+  const recalled =
+    /Recalled from earlier[^>]*(?:> .*\n)*> \[\d[^\]]*\] Ann: My sister's parrot is called Archibald/;
+  const [first = "", second = ""] = turns;
+  assert.deepEqual(
+    [first, second].map((one) => one.includes("truncated due to context limits")),
+    [false, true],
+  );
+  assert.deepEqual(
+    [first, second].map((one) => recalled.test(one)),
+    [false, true],
+  );
 });
 
 test("a server that says how much it takes teaches the window, and the turn goes on", async () => {
