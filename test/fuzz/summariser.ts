@@ -20,7 +20,12 @@ export function summarise(mode: SummaryMode, request: ModelRequest, n: number): 
       if (n % 2 === 0) throw new ModelError("empty", SUMMARISER, "scripted");
       return { text: " … ", calls: [], finish: "stop" };
     case "inflated":
-      return { text: `${bad} ${words(random, 400)}`, calls: [], finish: "stop" };
+      // A word takes a token at least: longer than the request allows.
+      return {
+        text: `${bad} ${words(random, Math.max(400, 2 * (request.textLimit ?? 0)))}`,
+        calls: [],
+        finish: "stop",
+      };
     case "refused":
       return { text: `I'm sorry, but I can't summarise this. ${bad}`, calls: [], finish: "stop" };
     case "cut_off":
