@@ -56,7 +56,7 @@ export class TurnContexts {
     const startedAt = steadyNow();
     const [recalled, remembered, attached, extract, channelFiles, activeTexts, waitedFor] = await Promise.all(
       [
-        entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+        entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, entries)),
         memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
         this.#orElse(NOTHING_ATTACHED, this.#channel.attached()),
         history.omission === null ? null : this.#extract(),
