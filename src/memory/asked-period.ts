@@ -10,10 +10,12 @@ export interface Period {
 const DAY_MS = 24 * 3_600_000;
 /** "The last 7 days": up to today. */
 const LAST = /^(?:the |in the |over the )?(?:last|past) (?<span>\S{1,12} (?:day|week|month|year)s?)$/iu;
-const SINCE = /^(?:since|from|seit)\s+(?!.*(?:\b(?:to|until|till|bis)\b|[–/]))/iu;
-const AFTER = /^after\s+/iu;
-const UNTIL = /^(?:until|till|up to|bis)\s+/iu;
-const BEFORE = /^before\s+/iu;
+const SINCE = /^(?:since|from|seit)\s/iu;
+/** "From 3 to 7 May" has two ends. */
+const TO = /(?<!\p{L})(?:to|until|till|bis)(?!\p{L})|[–/]/iu;
+const AFTER = /^after\s/iu;
+const UNTIL = /^(?:until|till|up to|bis)\s/iu;
+const BEFORE = /^before\s/iu;
 
 /**
  * The days that a model asks for: `2026-05-07`, `2026-05-01/2026-05-07`, "last week", "since March", "before 3 May". Of a time
@@ -24,7 +26,7 @@ export function askedPeriod(text: string, today: string): Period | null {
   const asked = text.trim();
   const span = LAST.exec(asked)?.groups?.["span"];
   if (span !== undefined) return open(daysOf(`${span} ago`, today), ({ from }) => ({ from, to: null }));
-  if (SINCE.test(asked))
+  if (SINCE.test(asked) && !TO.test(asked))
     return open(daysOf(asked.replace(SINCE, ""), today), ({ from }) => ({ from, to: null }));
   if (AFTER.test(asked))
     return open(daysOf(asked.replace(AFTER, ""), today), ({ to }) => ({ from: dayBeside(to, 1), to: null }));
