@@ -8,7 +8,7 @@ const Input = z.strictObject({
   person: words(100).optional(),
   when: words(100).optional(),
   context: whole(0, 3).optional(),
-  limit: whole(1, 20).default(8),
+  limit: whole(1, 20).optional(),
   page: whole(1, 50).optional(),
 });
 
@@ -26,7 +26,7 @@ export const searchHistory = defineTool({
   async run({ query = null, person = null, when = null, ...more }, context) {
     if (query === null && person === null && when === null)
       throw new ToolInputError("Give `query`, `person` or `when`.");
-    const { limit, page = 1, context: beside = 0 } = more;
+    const { limit = 8, page = 1, context: beside = 0 } = more;
     const request = { query, person, when, limit, page, context: beside };
     const found = await context.searchHistory(request, context.signal);
     return outcomeOf(found, page);

@@ -34,7 +34,7 @@ test("a guest reads a brief with its question in view, then the newest messages;
   await told(weir, "@res how deep is the old lake at its northern end?");
   const first = scene.requests("researcher")[0];
   const shown = shownIn(first);
-  assert.match(shown, /user: \[Compaction Summary\]: \([^)]*, 11\d messages\)/);
+  assert.match(shown, /user: \[Compaction Summary\]: \([^)]*, 11\d messages from #1\)/);
   assert.match(shown, /41 fathoms/);
   assert.match(shown, /Reading 119:/);
   assert.doesNotMatch(
