@@ -10,6 +10,15 @@ export function words(most: number): z.ZodType<string, string> {
     .refine((text) => text !== "" && text.length <= most, `must have 1 to ${most} characters`);
 }
 
+/** The same, null where it is blank: some models send each argument. */
+export function blankable(most: number): z.ZodType<string | null, string> {
+  return z
+    .string()
+    .trim()
+    .refine((text) => text.length <= most, `must have at most ${most} characters`)
+    .transform((text) => (text === "" ? null : text));
+}
+
 /** A whole number. */
 export function whole(least: number, most: number): z.ZodType<number, number> {
   return z

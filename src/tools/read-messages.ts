@@ -15,7 +15,7 @@ export const readMessages = defineTool({
   isReadOnly: true,
   async run({ from, to = null }, context) {
     const { lines, next } = await context.readMessages({ from, to }, context.signal);
-    const nothing = "There are no messages with these numbers, besides what you see.";
+    const nothing = "Nothing is to be read under these numbers: you see it, or its text is no longer kept.";
     const more = next === null ? "" : `Go on with from=${next}.`;
     return { kind: "result", text: lines.length === 0 ? nothing : more, references: lines };
   },

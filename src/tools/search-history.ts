@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { HistoryFound } from "../memory/history-search.ts";
-import { whole, words } from "./arguments.ts";
+import { blankable, whole, words } from "./arguments.ts";
 import { defineTool, ToolInputError, type ToolOutcome } from "./tool.ts";
 
 const Input = z.strictObject({
   query: words(1000).optional(),
-  person: words(100).optional(),
-  when: words(100).optional(),
+  person: blankable(100).optional(),
+  when: blankable(100).optional(),
   context: whole(0, 3).optional(),
   limit: whole(1, 20).optional(),
   page: whole(1, 50).optional(),
@@ -42,7 +42,11 @@ function outcomeOf(found: HistoryFound, page: number): ToolOutcome {
   if (found.kind === "unknown_person") {
     // Names stand in references alone: a deletion reaches no texts of results.
     const like = found.like.length === 0 ? "" : " Did you mean who said this?";
-    return { kind: "result", text: `Nobody has spoken here under that name.${like}`, references: found.like };
+    return {
+      kind: "result",
+      text: `Nobody has that name in the messages that you cannot see.${like}`,
+      references: found.like,
+    };
   }
   const { lines, hasMore } = found;
   if (lines.length === 0) return { kind: "result", text: page > 1 ? NOTHING_MORE : NOTHING, references: [] };

@@ -1,3 +1,4 @@
+// proves: src/memory/history-search.ts, src/store/search/spoken-lines.ts
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { agentId, type ChannelId } from "../../src/core/ids.ts";
@@ -140,6 +141,79 @@ test("the days of a search are those of the agent's time zone", async () => {
     { memories, asked: { ...asked, text: "", askers: [], limit: 8 } },
   );
   assert.deepEqual(result.kind === "found" && result.lines.map(({ text }) => text), ["behind it"]);
+});
+
+test("a search for a person finds the few lines of theirs, however many of others fit as well", async () => {
+  const { id } = await open.channel("crowded");
+  // More than are ranked.
+  for (let number = 1; number <= 400; number++) {
+    const isAnns = number === 20 || number === 395;
+    await open.say(id, isAnns ? "the ferry, as always" : `the ferry is late, number ${number}`, {
+      addressed: false,
+      id: `crowded-${number}`,
+      author: isAnns ? ANN : BEN,
+    });
+  }
+  await store.search.indexAll([id], 20_000);
+  const asked = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
+  const result = await history.search(
+    { query: "ferry late number", limit: 8, page: 1, person: "Ann Berg", when: null, context: 0 },
+    { channel: id, from: 1, to: 400, timeZone: "UTC", signal },
+    { memories, asked: { ...asked, text: "ferry late number", askers: [], limit: 8 } },
+  );
+  assert.deepEqual(result.kind === "found" && result.lines.map(({ seq }) => seq), [20, 395]);
+});
+
+test("a page goes on with the first result that had no room on the page before", async () => {
+  const { id } = await open.channel("long");
+  for (let number = 1; number <= 7; number++)
+    await open.say(id, `the ferry ${"was late, and nobody knew why; ".repeat(70)}${number}`, {
+      addressed: false,
+    });
+  await store.search.indexAll([id], 20_000);
+  const asked = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
+  const shown: number[][] = [];
+  for (let page = 1, hasMore = true; hasMore && page < 9; page++) {
+    const result = await history.search(
+      { query: "ferry", limit: 8, page, person: null, when: null, context: 0 },
+      { channel: id, from: 1, to: 7, timeZone: "UTC", signal },
+      { memories, asked: { ...asked, text: "ferry", askers: [], limit: 8 } },
+    );
+    assert.ok(result.kind === "found");
+    shown.push(result.lines.map(({ seq }) => seq));
+    ({ hasMore } = result);
+  }
+  assert.deepEqual(shown.flat().toSorted(), [1, 2, 3, 4, 5, 6, 7]);
+  assert.ok(shown.length >= 3, "they had no room on two pages");
+});
+
+test("work of Weir's own is nobody's, and what is no longer kept is neither found nor read", async () => {
+  const { id } = await open.channel("odd");
+  await open.say(id, "the reminder of the ferry", {
+    id: "reminder/7/1",
+    author: { id: "weir", name: "reminder 7, set by Ann Berg", isBot: false },
+  });
+  await open.sql(
+    `insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, author_bot, message_id, expired_at)
+     values ($1, 2, 'user', now(), '', 4, 'ann', 'Ann Berg', false, 'old', now())`,
+    id,
+  );
+  await open.say(id, "the ferry floats", { author: ANN, addressed: false });
+  const log = { channel: id, from: 1, to: 3, timeZone: "UTC", signal };
+  const asked = { agent: agentId("main"), channel: id, workspace: "", kind: "channel" } as const;
+  const by = async (person: string) =>
+    history.search({ query: null, limit: 8, page: 1, person, when: null, context: 0 }, log, {
+      memories,
+      asked: { ...asked, text: "", askers: [], limit: 8 },
+    });
+  assert.equal((await by("reminder 7, set by Ann Berg")).kind, "unknown_person");
+  const anns = await by("Ann Berg");
+  assert.deepEqual(anns.kind === "found" && anns.lines.map(({ seq }) => seq), [3]);
+  const { lines } = await history.read({ from: 1, to: null }, log, null);
+  assert.deepEqual(
+    lines.map(({ seq }) => seq),
+    [1, 3],
+  );
 });
 
 describe("what is read by numbers", () => {

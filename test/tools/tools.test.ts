@@ -1,4 +1,4 @@
-// proves: src/tools/tool.ts
+// proves: src/tools/tool.ts, src/tools/arguments.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -93,6 +93,9 @@ describe("search_history", () => {
     const more = { limit: 3, page: 2, person: "Ann", when: "last week", context: 1 };
     await named("search_history").run(more, context);
     assert.deepEqual(asked.at(-1), { query: null, ...more });
+    // Some models send each argument.
+    await named("search_history").run({ query: "x", person: "", when: " " }, context);
+    assert.deepEqual(asked.at(-1), { query: "x", limit: 8, ...anybody });
   });
 
   test("says so where nothing was found, and where there is more", async () => {
@@ -110,7 +113,7 @@ describe("search_history", () => {
   test("shows who has a name like that of nobody, and repeats no name in its text", async () => {
     const unknown = async (like: readonly EntryReference[]) =>
       named("search_history").run({ person: "An" }, turnContext(finds({ kind: "unknown_person", like })));
-    const text = "Nobody has spoken here under that name.";
+    const text = "Nobody has that name in the messages that you cannot see.";
     assert.deepEqual(await unknown([]), { kind: "result", text, references: [] });
     const like = { kind: "result", text: `${text} Did you mean who said this?`, references: [found] };
     assert.deepEqual(await unknown([found]), like);
@@ -129,6 +132,7 @@ describe("search_history", () => {
       { query: "x", page: 0 },
       { query: "x", context: 4 },
       { limit: 3, context: 1 },
+      { person: " ", when: "" },
     ]) {
       await assert.rejects(named("search_history").run(input, context), ToolInputError);
     }
@@ -158,7 +162,7 @@ describe("read_messages", () => {
     assert.deepEqual(whole.asked, [{ from: 3, to: 9 }]);
     assert.deepEqual(whole.outcome, { kind: "result", text: "", references: [line] });
     const none = await read({ from: 90 }, { lines: [], next: null });
-    assert.ok(none.outcome.kind === "result" && none.outcome.text.startsWith("There are no messages"));
+    assert.ok(none.outcome.kind === "result" && none.outcome.text.startsWith("Nothing is to be read"));
   });
 
   test("takes numbers alone", async () => {
