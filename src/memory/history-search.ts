@@ -1,8 +1,8 @@
 import { instantOf } from "../async/occurrences.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { EntryReference } from "../core/entry.ts";
-import type { ChannelId, Seq } from "../core/ids.ts";
-import type { LineFilter, SpokenLineStore, SpokenName } from "../store/search/spoken-lines.ts";
+import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
+import type { LineFilter, SpokenBy, SpokenLineStore, SpokenName } from "../store/search/spoken-lines.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { newestWords } from "../text/text.ts";
 import { createTimeFormat } from "../text/time.ts";
@@ -60,6 +60,8 @@ export interface SearchedLog {
   readonly timeZone: string;
   /** Names of the people who have asked; default: unknown. */
   readonly askers?: readonly string[];
+  /** The agent that asks, by its names; default: it has not spoken there. */
+  readonly self?: { readonly names: readonly string[]; readonly agent: AgentId | null };
   readonly signal: AbortSignal;
 }
 
@@ -70,7 +72,7 @@ const MOST_LINES = 50;
 /** Names that are like a misspelt one. */
 const MOST_LIKE = 3;
 
-const ANY: LineFilter = { names: null, since: null, until: null };
+const ANY: LineFilter = { by: null, since: null, until: null };
 
 /** Searches and reads the log of a channel for a model, page by page. */
 export class HistorySearch {
@@ -91,12 +93,12 @@ export class HistorySearch {
     const period = periodOf(request.when, log.timeZone, this.#now());
     if (period === null) return { kind: "unread_time" };
     const named = await this.#named(request.person, log);
-    if (named.names?.length === 0) {
+    if ("like" in named) {
       const like = await this.#lines.at(channel, named.like, signal);
       return { kind: "unknown_person", like };
     }
-    const filter: LineFilter = { ...period, names: named.names };
     const isFiltered = request.person !== null || request.when !== null;
+    const filter: LineFilter = isFiltered ? { ...period, by: named.by } : ANY;
     const range = isFiltered ? await this.#lines.span(log, filter, signal) : { from, to };
     if (range === null) return NOTHING;
     return this.#page(request, log, await this.#ranked(request, { ...log, ...range }, filter, explaining));
@@ -115,16 +117,20 @@ export class HistorySearch {
     return { lines, next: found[lines.length]?.seq ?? null };
   }
 
-  /** @returns `names`: null: whoever said it; empty: nobody has that name */
+  /** @returns `like`: nobody has that name */
   async #named(
     person: string | null,
     log: SearchedLog,
-  ): Promise<{ readonly names: readonly string[] | null; readonly like: readonly Seq[] }> {
-    if (person === null) return { names: null, like: [] };
-    const known = await this.#lines.names(log, log.signal);
+  ): Promise<{ readonly by: SpokenBy | null } | { readonly like: readonly Seq[] }> {
+    if (person === null) return { by: null };
     const asked = normalWords(person);
-    const same = known.filter(({ name }) => name === person || (asked !== "" && normalWords(name) === asked));
-    return { names: same.map(({ name }) => name), like: same.length > 0 ? [] : likeNames(person, known) };
+    const isAsked = (name: string): boolean =>
+      name === person || (asked !== "" && normalWords(name) === asked);
+    // People's names are unlike an agent's.
+    if (log.self?.names.some(isAsked) === true) return { by: { agent: log.self.agent } };
+    const known = await this.#lines.names(log, log.signal);
+    const names = known.map(({ name }) => name).filter(isAsked);
+    return names.length > 0 ? { by: { names } } : { like: likeNames(person, known) };
   }
 
   /** Lines that fit, the best first. */
@@ -134,16 +140,16 @@ export class HistorySearch {
     filter: LineFilter,
     explaining: Explaining,
   ): Promise<Ranked> {
-    const { names, since, until } = filter;
+    const { by } = filter;
     if (query === null) {
       const seqs = await this.#lines.newest(log, filter, limit * page + 1, log.signal);
       return { seqs, isWhole: true };
     }
     const { channel, from, to, signal } = log;
     const text = newestWords(query, MAX_QUERY);
-    const naming = names === null ? {} : { naming: names };
+    const naming = by !== null && "names" in by ? { naming: by.names } : {};
     const asked = { channel, text, from, to, limit, askers, signal, ...naming };
-    if (names !== null || since !== null || until !== null) {
+    if (filter !== ANY) {
       const deep = await this.#recall.rank({ ...asked, depth: DEPTH }, explaining);
       return { seqs: await this.#lines.among(log, filter, deep, signal), isWhole: true };
     }

@@ -62,7 +62,7 @@ type TurnRecallParts = Pick<
 export class TurnRecall implements Disposable {
   readonly #parts: TurnRecallParts;
   readonly #history: Pick<GuardedHistory, "current">;
-  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
+  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq" | "agent">;
   readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
   readonly #all = new AbortController();
   /** Aborts the turn's automatic searches. */
@@ -77,7 +77,7 @@ export class TurnRecall implements Disposable {
   constructor(
     parts: TurnRecallParts,
     history: Pick<GuardedHistory, "current">,
-    turn: Pick<TurnRange, "fromSeq" | "toSeq">,
+    turn: Pick<TurnRange, "fromSeq" | "toSeq" | "agent">,
   ) {
     this.#parts = parts;
     this.#history = history;
@@ -195,6 +195,7 @@ export class TurnRecall implements Disposable {
       from: afterReset(this.#history.current),
       to: Math.min(rawFrom(shown), this.#turn.fromSeq) - 1,
       timeZone: agent.config.timeZone,
+      self: { names: [agent.config.name, "you"], agent: this.#turn.agent ?? null },
       askers: this.#askers().map(({ name }) => name),
       signal,
     };

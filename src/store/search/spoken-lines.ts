@@ -1,5 +1,5 @@
 import type { EntryReference } from "../../core/entry.ts";
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Seq } from "../../core/ids.ts";
 import { Rows } from "../database/rows.ts";
 import { readSaid, said } from "../log/entry-rows.ts";
 
@@ -12,13 +12,16 @@ export interface LineRange {
 
 /** Which lines of a range are wanted. */
 export interface LineFilter {
-  /** Names as the log has them; null: whoever said it. */
-  readonly names: readonly string[] | null;
+  /** People by their names as the log has them, or an agent; null: whoever said it. */
+  readonly by: SpokenBy | null;
   /** Said at this time or later; null: no limit. */
   readonly since: Date | null;
   /** Said before this time; null: no limit. */
   readonly until: Date | null;
 }
+
+/** `agent`: null: the channel's own. */
+export type SpokenBy = { readonly names: readonly string[] } | { readonly agent: AgentId | null };
 
 /** A name under which somebody spoke. */
 export interface SpokenName {
@@ -32,12 +35,15 @@ const SPOKEN = "e.kind in ('user', 'assistant') and e.data->'standIn' is null";
 const KEPT = `${SPOKEN} and e.expired_at is null`;
 const LEFT = `${KEPT} and e.deleted_at is null`;
 const IN_RANGE = "e.channel_id = $1 and e.seq between $2 and $3";
-/** A {@link LineFilter} by $4 to $6. */
-const WANTED = `($4::text[] is null or e.author_name = any($4))
+/** A {@link LineFilter} by $4 to $8. */
+const WANTED = `case when $7::boolean then e.kind = 'assistant' and e.data->>'agent' is not distinct from $8::text
+                     else $4::text[] is null or e.author_name = any($4) end
   and ($5::timestamptz is null or e.at >= $5) and ($6::timestamptz is null or e.at < $6)`;
 
-function values({ channel, from, to }: LineRange, { names, since, until }: LineFilter): unknown[] {
-  return [channel, from, to, names, since, until];
+function values({ channel, from, to }: LineRange, { by, since, until }: LineFilter): unknown[] {
+  const names = by !== null && "names" in by ? by.names : null;
+  const agent = by !== null && "agent" in by ? by : null;
+  return [channel, from, to, names, since, until, agent !== null, agent?.agent ?? null];
 }
 
 /** Lines of a channel's log by who said them, when, and beside which others. Each look-up ends with its signal. */
@@ -85,7 +91,7 @@ export class SpokenLineStore extends Rows {
       .lookUps(signal)
       .query<{ seq: Seq }>(
         "lines_among",
-        `select e.seq from entries e where ${IN_RANGE} and e.seq = any($7) and ${LEFT} and ${WANTED}`,
+        `select e.seq from entries e where ${IN_RANGE} and e.seq = any($9) and ${LEFT} and ${WANTED}`,
         [...values(range, filter), seqs],
       );
     const wanted = new Set(rows.map(({ seq }) => seq));
@@ -98,7 +104,7 @@ export class SpokenLineStore extends Rows {
       .lookUps(signal)
       .query<{ seq: Seq }>(
         "lines_newest",
-        `select e.seq from entries e where ${IN_RANGE} and ${LEFT} and ${WANTED} order by e.seq desc limit $7`,
+        `select e.seq from entries e where ${IN_RANGE} and ${LEFT} and ${WANTED} order by e.seq desc limit $9`,
         [...values(range, filter), limit],
       );
     return rows.map(({ seq }) => seq);

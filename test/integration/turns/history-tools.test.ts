@@ -99,6 +99,24 @@ test("each channel is read by its own numbers, and none by those of another one"
   assert.doesNotMatch(told.join("\n"), /zxqinner/);
 });
 
+test("an agent finds its own answers by its name, and people by theirs", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "own";
+  server.reply(text("I will oil the wheel tomorrow."));
+  await weir.say("who oils the wheel?", { room, author: authorOf(BEN) });
+  await weir.event("reply_delivered", ({ channel }) => channel === `test:${room}`);
+  await coverRoom(database.connection, room);
+  const [own, bens, words] = await called(weir, server, room, [
+    { name: "search_history", arguments: { person: "Main", query: "wheel" } },
+    { name: "search_history", arguments: { person: "ben", query: "wheel" } },
+    { name: "search_history", arguments: { person: "main" } },
+  ]);
+  assert.match(own ?? "", /^2\. \[[^\]]+\] you: I will oil the wheel tomorrow\.$/);
+  assert.match(bens ?? "", /^1\. \[[^\]]+\] Ben: who oils the wheel\?$/);
+  assert.equal(words, own);
+});
+
 test("what was read goes with its message, and reads as an edit has it", async () => {
   await using server = await startModelServer();
   await using weir = await start(server);
