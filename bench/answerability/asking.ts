@@ -64,6 +64,7 @@ export async function askedContext(
     lookUpWithinMs: LOOK_UP_WITHIN_MS,
     recall: search,
     memories,
+    now: () => now,
   };
   using recall = new TurnRecall(parts, view, turn);
   const channel = channelOf(view, recall, (toSeq) => (history = omit(history, toSeq)));
@@ -123,7 +124,7 @@ function channelOf(
     commitAhead: async () => false,
     omit: async (toSeq) => onOmitted(toSeq),
     extract: async () => null,
-    recall: async (text, scope, limit) => recall.entries(text, scope, limit),
+    recall: async (text, limit) => recall.entries(text, limit),
     recallMemories: async (text, purpose, limit) => recall.memories(text, purpose, limit),
     seesElsewhere: () => false,
     hasFoundAll: () => !recall.hasMissed,

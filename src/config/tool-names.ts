@@ -1,7 +1,7 @@
 import { DESCRIBED_FEATURE_TOOLS, FEATURE_TOOLS } from "../features/declarations.ts";
 
 /** The tools of rooms below the features that read the same for each agent that has them. */
-const ROOM_TOOLS = ["memory_recall", "react", "search_history", "skip"] as const;
+const ROOM_TOOLS = ["memory_recall", "react", "read_messages", "search_history", "skip"] as const;
 
 export type RoomTool = (typeof ROOM_TOOLS)[number];
 export type PlainTool = RoomTool | (typeof FEATURE_TOOLS)[number];

@@ -12,7 +12,7 @@ import {
   type UserEntry,
 } from "../core/entry.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
-import type { AgentId } from "../core/ids.ts";
+import type { AgentId, Seq } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import { type Summary, type SummarySpan, viewOrder } from "../core/history.ts";
 import { capMessage, capText } from "./cap.ts";
@@ -154,11 +154,12 @@ export class Renderer {
     return this.#system;
   }
 
-  /** `[Compaction Summary]: (2026-05-01 10:00 – 05-03 18:20, 120 messages) …`, which the static prompt explains. */
+  /** `[Compaction Summary]: (2026-05-01 10:00 – 05-03 18:20, 120 messages from #12) …`, which the static prompt explains. */
   summary(summary: Summary): RenderedText {
     const known = this.#summaries.get(summary);
     if (known !== undefined) return known;
-    const text = `${summaryLabel(this.#time, summary.span)} ${withQuotedLines(summary.text)}`;
+    const label = summaryLabel(this.#time, summary.span, summary.fromSeq);
+    const text = `${label} ${withQuotedLines(summary.text)}`;
     const message: ModelMessage = { role: "user", text };
     const made = { message, tokens: estimateMessage(message) };
     this.#summaries.set(summary, made);
@@ -312,13 +313,12 @@ export class Renderer {
   /** A tool result as a model reads it. */
   toolText(result: Pick<ToolResultEntry, "text" | "deleted" | "references" | "memories">): string {
     const { text, deleted, references, memories } = result;
-    const quoted = references.map((reference) =>
-      this.line(
-        reference.at,
-        this.authorOf(reference),
-        capText(reference.text ?? this.#texts.deleted(), QUOTE_TOKENS),
-      ),
-    );
+    // By its number a model reads on from a line.
+    const quoted = references.map((reference) => {
+      const { seq, at } = reference;
+      const said = capText(reference.text ?? this.#texts.deleted(), QUOTE_TOKENS);
+      return `${seq}. ${this.line(at, this.authorOf(reference), said)}`;
+    });
     const remembered = memories.map(({ memory }) =>
       memory === null ? this.#texts.deleted() : this.memoryLine(memory),
     );
@@ -331,8 +331,9 @@ const SUMMARY_LABEL = "[Compaction Summary]:";
 /** Most estimated tokens of a summary's label within a message. */
 export const SUMMARY_LABEL_TOKENS = 40;
 
-export function summaryLabel(time: TimeFormat, span: SummarySpan | null): string {
-  return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span)}`;
+/** @param from number of the first message, by which its reader reads them; default: its reader cannot */
+export function summaryLabel(time: TimeFormat, span: SummarySpan | null, from?: Seq): string {
+  return span === null ? SUMMARY_LABEL : `${SUMMARY_LABEL} ${spanNote(time, span, from)}`;
 }
 
 /** Marks quoted lines with heads in a summary, so that none reads as a new message after it. */
@@ -340,13 +341,18 @@ export function withQuotedLines(text: string): string {
   return text.replaceAll("\n[", "\n> [");
 }
 
-/** `(2026-05-01 10:00 – 05-03 18:20, 120 messages)`; the end shows only what differs from the beginning. */
-export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: SummarySpan): string {
+/**
+ * `(2026-05-01 10:00 – 05-03 18:20, 120 messages from #12)`; the end shows only what differs from the beginning. Of two years, the days
+ * suffice.
+ */
+export function spanNote(time: TimeFormat, { messages, firstAt, lastAt }: SummarySpan, from?: Seq): string {
   const [first, last] = [time.minute(firstAt), time.minute(lastAt)];
   const isSame = (length: number): boolean => first.slice(0, length) === last.slice(0, length);
-  const end = isSame("2026-05-01 ".length) ? last.slice("2026-05-01 ".length) : last.slice(isSame(5) ? 5 : 0);
-  const times = first === last ? first : `${first} – ${end}`;
-  return `(${times}, ${counted(messages, "message")})`;
+  const end = last.slice(isSame("2026-05-01 ".length) ? "2026-05-01 ".length : "2026-".length);
+  const within = first === last ? first : `${first} – ${end}`;
+  const times = isSame("2026".length) ? within : `${time.day(firstAt)} – ${time.day(lastAt)}`;
+  const number = from === undefined ? "" : ` from #${from}`;
+  return `(${times}, ${counted(messages, "message")}${number})`;
 }
 
 export type UnseenPlace = "all" | "beginning" | "middle" | "end" | "file";

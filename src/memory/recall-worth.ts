@@ -1,4 +1,5 @@
 import { type EntryReference, QUOTE_TOKENS } from "../core/entry.ts";
+import type { Seq } from "../core/ids.ts";
 import { sentencesOf } from "../text/terms.ts";
 import { newestWords } from "../text/text.ts";
 import { estimateTokens } from "../text/tokens.ts";
@@ -72,21 +73,56 @@ export function worthShowing(text: string): { readonly leastCoverage: number; re
   return { leastCoverage: leastCoverage(text), floor: FLOOR };
 }
 
-/** Longest results of one search, and the header of each, in estimated tokens. */
+/** Longest results of one search, of one reading, and the header of each line, in estimated tokens. */
 const SEARCH_TOKENS = 1200;
+const READ_TOKENS = 2000;
 const HEAD_TOKENS = 20;
 
+function shownTokens({ text }: Pick<EntryReference, "text">): number {
+  return estimateTokens(text ?? "", QUOTE_TOKENS) + HEAD_TOKENS;
+}
+
+/** The results of one search that a model is shown. */
+export interface FittingResults {
+  /** By seq. */
+  readonly lines: readonly EntryReference[];
+  /** How many of the results are among them. */
+  readonly taken: number;
+}
+
 /**
- * The best results of a search that fit in the model's share, by seq.
+ * The best results of a search that fit in the model's share, with the lines beside them as far as there is room.
  * @param found best first
+ * @param beside lines beside a result, the nearest first
  */
-export function fittingResults(found: readonly EntryReference[]): EntryReference[] {
-  let tokens = 0;
-  const end = found.findIndex(({ text }) => {
-    tokens += estimateTokens(text ?? "", QUOTE_TOKENS) + HEAD_TOKENS;
-    return tokens > SEARCH_TOKENS;
-  });
-  return found.slice(0, end < 0 ? found.length : end).toSorted((a, b) => a.seq - b.seq);
+export function fittingResults(
+  found: readonly EntryReference[],
+  beside: (seq: Seq) => readonly EntryReference[] = () => [],
+): FittingResults {
+  const lines = new Map<Seq, EntryReference>();
+  let left = SEARCH_TOKENS;
+  const take = (line: EntryReference): boolean => {
+    if (lines.has(line.seq)) return true;
+    const tokens = shownTokens(line);
+    if (tokens > left) return false;
+    left -= tokens;
+    lines.set(line.seq, line);
+    return true;
+  };
+  let taken = 0;
+  for (const line of found) {
+    if (!take(line)) break;
+    taken++;
+    for (const near of beside(line.seq)) if (!take(near)) break;
+  }
+  return { lines: [...lines.values()].toSorted((a, b) => a.seq - b.seq), taken };
+}
+
+/** The first of some lines that are read in order, as many as fit. */
+export function fittingLines(lines: readonly EntryReference[]): EntryReference[] {
+  let left = READ_TOKENS;
+  const end = lines.findIndex((line) => (left -= shownTokens(line)) < 0);
+  return lines.slice(0, end < 0 ? lines.length : end);
 }
 
 /** A lexeme in a larger share of the indexed entries says little. */

@@ -56,6 +56,10 @@ export interface RecallQuery {
   /** …up to here. */
   readonly to: Seq;
   readonly limit: number;
+  /** Longest list of {@link Recall.rank}; default: `limit`. */
+  readonly depth?: number;
+  /** Names, one of which stands in each line that is ranked for its own words; default: any line is. */
+  readonly naming?: readonly string[];
   /** Names of the people whose text it is; default: unknown. */
   readonly askers?: readonly string[];
   /** The text that is replied to: its words count as well, at most half of the text's own. Default: not a reply. */
@@ -93,10 +97,16 @@ export class Recall {
    * @returns the best first; empty if nothing fits
    */
   async find(query: RecallQuery, explaining?: Explaining): Promise<EntryReference[]> {
-    const near = this.#near(query, null);
+    return this.#said(query, await this.rank(query, explaining));
+  }
+
+  /** The same, as seqs. */
+  async rank(query: RecallQuery, explaining?: Explaining): Promise<readonly Seq[]> {
+    const { depth = query.limit } = query;
+    const near = this.#near({ ...query, limit: depth }, null);
     const search = await this.#toSearch(query);
     const seqs = search === null ? [] : (await this.#lookUp(query, search, explaining)).seqs;
-    return this.#said(query, joined(seqs, (await near)?.entries, query.limit));
+    return joined(seqs, (await near)?.entries, depth);
   }
 
   /**
@@ -244,7 +254,7 @@ export class Recall {
 
   /** Null: there is nothing to look for. */
   async #toSearch(query: Omit<RecallQuery, "channel">): Promise<Search | null> {
-    const { from = FIRST, to, limit, leastCoverage = 0, floor } = query;
+    const { from = FIRST, to, limit, depth = limit, leastCoverage = 0, floor } = query;
     if (to < from || query.text.trim() === "") return null;
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
@@ -259,8 +269,9 @@ export class Recall {
     });
     const self = asksOfSelf(text, query.askers ?? []);
     const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now(), self };
+    const picked = await this.#naming(query.naming ?? [], saidQuery(pick));
     return {
-      query: { pick: saidQuery(pick), terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit },
+      query: { pick: picked, terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit: depth },
       best({ lines, literals: exact }, explained) {
         const ranked = rankLines({ ...ranking, explained }, lines);
         const isUnderFloor =
@@ -269,9 +280,21 @@ export class Recall {
           ranked.coverage.every((share) => share < floor.coverage);
         if (isUnderFloor && exact.length === 0) return [];
         const fitting = ranked.seqs.filter((_, place) => (ranked.coverage[place] ?? 0) >= leastCoverage);
-        return bestOf(fitting, exact).slice(0, limit);
+        return bestOf(fitting, exact).slice(0, depth);
       },
     };
+  }
+
+  /** A picking query, for lines with one of these names alone: the index has the author's name among a line's words. */
+  async #naming(names: readonly string[], pick: string): Promise<string> {
+    if (names.length === 0 || pick === "") return pick;
+    const words = await Promise.all(names.map(async (name) => this.#lexemesOf(name)));
+    // The index has no acronyms of names.
+    const named = words.map((lexemes) => lexemes.filter((lexeme) => !lexeme.startsWith("=")));
+    // A name without a word that the index knows stands in any line.
+    if (named.some((lexemes) => lexemes.length === 0)) return pick;
+    const queries = named.map((lexemes) => lexemes.map((lexeme) => saidQuery([lexeme])).join(" & "));
+    return `(${pick}) & (${queries.join(" | ")})`;
   }
 
   /** Only the first load is awaited: later, the known values serve until the new ones are read. */
@@ -309,7 +332,7 @@ interface Search {
 }
 
 /** The asker whose words are searched, and the memories that may explain them. */
-interface Explaining {
+export interface Explaining {
   readonly memories: RecallMemories;
   readonly asked: MemoryRecallQuery;
   /** People whose pages are asked for; default: nobody. */

@@ -46,6 +46,7 @@ import { SpeakerStore } from "./channels/speakers.ts";
 import { SearchStore } from "./search/search.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { UsageStore } from "./turns/usage.ts";
+import { SpokenLineStore } from "./search/spoken-lines.ts";
 import { VectorStore } from "./search/vectors.ts";
 
 /** All rows of Weir, by what they are about. */
@@ -86,6 +87,7 @@ export function createStore(
     refusedFields: new RefusedFieldStore(db),
     contextRecords: new ContextRecordStore(db),
     search: new SearchStore(db),
+    lines: new SpokenLineStore(db),
     vectors: new VectorStore(db),
     memories: new MemoryStore(db),
     revisions: new RevisionStore(db),

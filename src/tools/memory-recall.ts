@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { words } from "./arguments.ts";
 import { defineTool } from "./tool.ts";
 
-const Input = z.strictObject({ query: z.string().trim().min(1).max(1000) });
+const Input = z.strictObject({ query: words(1000) });
 const LIMIT = 10;
 
 /**

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { PlatformError } from "../platforms/platform.ts";
+import { words } from "./arguments.ts";
 import { defineTool, type Reaction, type ToolContext, ToolFailure } from "./tool.ts";
 
-const Input = z.strictObject({ emoji: z.string().trim().min(1).max(64) });
+const Input = z.strictObject({ emoji: words(64) });
 /** A reaction must not delay the answer. */
 const TIMEOUT_MS = 3000;
 /** Why there is no reaction, and what the model can do instead. */

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { words } from "./arguments.ts";
 import { defineTool } from "./tool.ts";
 
-const Input = z.strictObject({ reason: z.string().trim().min(1).max(500) });
+const Input = z.strictObject({ reason: words(500) });
 
 /** `skip`: the agent chooses not to answer, and says why (for the log, not for the channel). */
 export const skip = defineTool({

@@ -8,6 +8,7 @@ import type { ImageBytes } from "../core/image.ts";
 import type { Memory } from "../core/memory.ts";
 import type { PlainTool } from "../config/tool-names.ts";
 import { parametersOf } from "../llm/tool-parameters.ts";
+import type { HistoryFound, HistoryRequest, MessagesRead, ReadRequest } from "../memory/history-search.ts";
 import { templateOfTool } from "../prompts/catalogue.ts";
 import type { Prompts } from "../prompts/load.ts";
 
@@ -101,8 +102,10 @@ export interface ToolContext extends ToolKit {
   readonly askedIn?: TurnId;
   /** Whether pictures are shown to who has called. */
   readonly seesImages: boolean;
-  /** Entries of the same channel that match, best first, until the signal ends it; hidden and visible ones alike. */
-  searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
+  /** Searches messages of the same channel that the model is not shown, until the signal ends it. */
+  searchHistory(request: HistoryRequest, signal: AbortSignal): Promise<HistoryFound>;
+  /** Reads such messages, in their order. */
+  readMessages(request: ReadRequest, signal: AbortSignal): Promise<MessagesRead>;
   /** Memories that fit, best first, until the signal ends it; only those that may be shown in this channel. */
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
 }

@@ -8,6 +8,7 @@ import type { RoomTool } from "../config/tool-names.ts";
 import type { Prompts } from "../prompts/load.ts";
 import { memoryRecall } from "./memory-recall.ts";
 import { react } from "./react.ts";
+import { readMessages } from "./read-messages.ts";
 import { searchHistory } from "./search-history.ts";
 import { skip } from "./skip.ts";
 import { asksFirst, type DescribedToolMaker, type Tool, type ToolMaker } from "./tool.ts";
@@ -16,6 +17,7 @@ import { asksFirst, type DescribedToolMaker, type Tool, type ToolMaker } from ".
 const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
   memory_recall: memoryRecall,
   react,
+  read_messages: readMessages,
   search_history: searchHistory,
   skip,
 };

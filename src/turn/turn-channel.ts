@@ -9,6 +9,7 @@ import type { Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { Pace } from "../core/pace.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
+import type { HistoryFound, HistoryRequest, MessagesRead, ReadRequest } from "../memory/history-search.ts";
 import type { ToolKit } from "../tools/tool.ts";
 import type { AppendEntries, CallGate } from "./call-gate.ts";
 import type { Attached, OmittedExtract, Scene, WaitedFor } from "./context-sources.ts";
@@ -33,13 +34,12 @@ export interface TurnChannel {
   omit(toSeq: Seq, tokensBefore: number, tokensAfter: number): Promise<void>;
   /** An extract of the omitted range, made without a model; null: nothing is omitted, or it takes too long. */
   extract(maxTokens: number): Promise<OmittedExtract | null>;
-  /** Earlier entries that match a text, until `signal` aborts. `hidden`: only entries outside the view. */
-  recall(
-    text: string,
-    scope: "hidden" | "all",
-    limit: number,
-    signal?: AbortSignal,
-  ): Promise<EntryReference[]>;
+  /** Entries outside the view that match a text, without late results. */
+  recall(text: string, limit: number): Promise<EntryReference[]>;
+  /** Searches the messages that the last request does not show, for a tool call. */
+  searchHistory(request: HistoryRequest, signal: AbortSignal): Promise<HistoryFound>;
+  /** Reads such messages. */
+  readMessages(request: ReadRequest, signal: AbortSignal): Promise<MessagesRead>;
   /** Memories that match a text and may show in this channel, until `signal` aborts. `turn`: without late results. */
   recallMemories(
     text: string,

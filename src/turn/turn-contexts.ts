@@ -70,7 +70,7 @@ export class TurnContexts {
     });
     const startedAt = steadyNow();
     const [recalled, remembered] = await Promise.all([
-      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, "hidden", entries)),
+      entries === 0 ? [] : this.#orElse([], this.#channel.recall(text, entries)),
       memories === 0 ? [] : this.#orElse([], this.#channel.recallMemories(text, "turn", memories)),
     ]);
     if (entries + memories > 0) {

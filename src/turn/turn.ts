@@ -286,7 +286,8 @@ function toolRunParts(
     context: {
       ...channel.toolKit,
       seesImages: config.seesImages && models.seesImages(config.model),
-      searchHistory: async (query, limit, until) => channel.recall(query, "all", limit, until),
+      searchHistory: async (request, until) => channel.searchHistory(request, until),
+      readMessages: async (request, until) => channel.readMessages(request, until),
       recallMemories: async (query, limit, until) => channel.recallMemories(query, "tool", limit, until),
     },
     onFailure: (tool, why) => channel.onToolFailure(tool, why),

@@ -85,7 +85,7 @@ describe("a context", () => {
       messages[1]?.text ?? "",
       /^\[2026-11-21 14:06\] Ben: hello there\n\[14:07\] Ann: @bot what did Ben say\?\n\[System: .*\nTime: Saturday 2026-11-21 20:00 UTC\n.*\n> Place: "?general"? on/s,
     );
-    assert.equal(messages[3]?.text, "hello there\n[2026-11-21 14:05] Ann: hello there");
+    assert.equal(messages[3]?.text, "hello there\n1. [2026-11-21 14:05] Ann: hello there");
   });
 
   test("has no clock in its stable part, and shows summaries, but not a reset, as summaries", () => {
@@ -106,7 +106,7 @@ describe("a context", () => {
     const bytes = stableText(assemble(sourcesOf({ history: { ...history, summaries }, turn })));
     assert.match(
       bytes,
-      /\[Compaction Summary\]: \(2026-11-19 10:00 – 11-21 18:20, 1,200 messages\) Ann likes tea\./,
+      /\[Compaction Summary\]: \(2026-11-19 10:00 – 11-21 18:20, 1,200 messages from #1\) Ann likes tea\./,
     );
     const [explained, shown, ...more] = bytes.split("[Compaction Summary]: (");
     assert.match(explained ?? "", /`\[Compaction Summary\]:` comes from Weir, too\..*`search_history`/);

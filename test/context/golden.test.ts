@@ -125,8 +125,8 @@ test("a channel with everything: folder, notes, memories, recalled messages, a s
     span,
     level: 1,
     tokens: 20,
-    fromSeq: 0,
-    toSeq: 0,
+    fromSeq: 1,
+    toSeq: 1,
     needsRedo: false,
     kind: "model" as const,
   };

@@ -182,6 +182,7 @@ function shortPrompts(): Prompts {
 
 const SHORT_TOOL_TEXTS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Finds memories.",
+  "tool-read-messages": "Reads messages.",
   "tool-search-history": "Finds messages.",
   "tool-react": "Reacts.",
   "tool-skip": "Says nothing.",

@@ -32,7 +32,7 @@ export const CUT = /\[… cut: \d+ characters in all …\]| \[…\]$/;
 const DYNAMIC = "[System: what is true just now";
 const SUMMARY = "[Compaction Summary]: ";
 /** Behind it: from when to when, and how many messages. */
-const SPAN = /^\(\d[^()]*, [\d,]+ messages?\) /;
+const SPAN = /^\(\d[^()]*, [\d,]+ messages?(?: from #\d+)?\) /;
 
 const prompts = new WeakMap<ModelRequest, Prompt>();
 

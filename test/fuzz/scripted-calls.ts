@@ -6,7 +6,7 @@ import { AGENT, NAME, SECOND_AGENT } from "./profile.ts";
 import { isOwnLine, type Prompt } from "./prompt.ts";
 import { Random } from "./random.ts";
 import type { Reply } from "./schedule.ts";
-import { SLOWLY, taskOf } from "./scripted-subagent.ts";
+import { readOf, SLOWLY, taskOf } from "./scripted-subagent.ts";
 import { EDITED, MARKER, markerNumber, query } from "./texts.ts";
 
 type Said = Pick<ModelAnswer, "text" | "calls" | "finish">;
@@ -29,14 +29,28 @@ export function callOf(name: string, input: unknown, id: number): ToolCall {
 export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
   const { said, edited } = saidIn(prompt.history);
   const known = edited.length > 0 && random.chance(0.5) ? edited : said;
-  const names = ["search_history", "memory_recall", "search_history", "react", "nonsense"];
+  const names = ["search_history", "memory_recall", "search_history", "read_messages", "react", "nonsense"];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
-    const limit = name === "search_history" ? { limit: 1 } : {};
     const word = known.length > 0 && random.chance(0.5) ? `${random.pick(known)} ` : "";
-    const input = name === "react" ? { emoji: "👍" } : { query: word + query(n + index), ...limit };
-    return callOf(name, input, random.chance(0.1) ? 0 : index + n);
+    const words = word + query(n + index);
+    const inputs: Readonly<Record<string, unknown>> = {
+      react: { emoji: "👍" },
+      read_messages: readOf(random),
+      search_history: { query: words, limit: 1, ...moreOf(random) },
+    };
+    return callOf(name, inputs[name] ?? { query: words }, random.chance(0.1) ? 0 : index + n);
   });
+}
+
+/** Another page, a person or a time, known or not, or lines around a result. */
+function moreOf(random: Random): Readonly<Record<string, unknown>> {
+  return {
+    ...(random.chance(0.2) && { page: random.int(1, 4) }),
+    ...(random.chance(0.2) && { person: random.pick(["Ann", "Ben", "An", "nobody"]) }),
+    ...(random.chance(0.2) && { when: random.pick(["today", "last week", "since March", "nonsense"]) }),
+    ...(random.chance(0.2) && { context: 1 }),
+  };
 }
 
 /** The calls of an answer that has more than an answer in view; null: it only answers, as it does of what came of them. */

@@ -31,6 +31,12 @@ export function taskIn({ messages }: ModelRequest): string {
   return /^Look for .*$/m.exec(messages[1]?.text ?? "")?.[0] ?? "";
 }
 
+/** Few messages, as some windows are small; now and then numbers that no message has. */
+export function readOf(random: Random): { readonly from: number; readonly to: number } {
+  const from = random.chance(0.1) ? 1_000_000 : random.int(1, 120);
+  return { from, to: from + random.int(0, 3) };
+}
+
 /** What it does: it looks for something, and reports how much it was told and has found. */
 export function work(request: ModelRequest, n: number): Said {
   const random = new Random(n * 53 + 11);
@@ -39,9 +45,10 @@ export function work(request: ModelRequest, n: number): Said {
   const seen = [...new Set(request.messages.flatMap(({ text }) => text.match(MARKER) ?? []))];
   if (request.toolChoice === "auto" && random.chance(steps === 0 ? 0.5 : 0.3)) {
     const calls = Array.from({ length: random.int(1, 2) }, (_, index): ToolCall => {
-      const name = random.pick(["search_history", "memory_recall", "nonsense"]);
+      const name = random.pick(["search_history", "memory_recall", "read_messages", "nonsense"]);
       const word = seen.length > 0 && random.chance(0.3) ? `${random.pick(seen)} ` : "";
-      const input = { query: word + query(n + index), ...(name === "search_history" && { limit: 2 }) };
+      const words = { query: word + query(n + index), ...(name === "search_history" && { limit: 2 }) };
+      const input = name === "read_messages" ? readOf(random) : words;
       return { id: `look-${n}-${index}`, name, arguments: JSON.stringify(input) };
     });
     return { text: "", calls, finish: "tool_calls" };

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EntryReference } from "../../src/core/entry.ts";
-import { asksForRecall, fittingResults, leastCoverage, wantedBy } from "../../src/memory/recall-worth.ts";
+import {
+  asksForRecall,
+  fittingLines,
+  fittingResults,
+  leastCoverage,
+  wantedBy,
+} from "../../src/memory/recall-worth.ts";
 
 function said(seq: number, text: string | null, author = "Ben"): EntryReference {
   return { seq, at: new Date(0), author, text };
@@ -89,15 +95,47 @@ describe("the results of a search", () => {
   test("are all of them where they fit, in the order in which they were said", () => {
     const found = [said(9, "the key"), said(31, "千早"), said(5, "blue"), said(30, null)];
     assert.deepEqual(
-      fittingResults(found).map(({ seq }) => seq),
+      fittingResults(found).lines.map(({ seq }) => seq),
       [5, 9, 30, 31],
     );
   });
 
   test("are the best, where they are too much together", () => {
     const found = Array.from({ length: 20 }, (_, index) => said(20 - index, long));
-    const shown = fittingResults(found).map(({ seq }) => seq);
+    const { lines, taken } = fittingResults(found);
+    const shown = lines.map(({ seq }) => seq);
     assert.deepEqual(shown, [19, 20], "a long one counts no more than what is shown of it");
-    assert.deepEqual(fittingResults([]), []);
+    assert.equal(taken, 2);
+    assert.deepEqual(fittingResults([]), { lines: [], taken: 0 });
+  });
+
+  test("come with the lines beside them as far as there is room, each line once", () => {
+    const found = [said(9, "the key"), said(20, long), said(30, long), said(40, long)];
+    const beside = (seq: number) => [said(seq + 1, `beside ${seq}`), said(seq - 1, `before ${seq}`)];
+    const { lines, taken } = fittingResults(found, beside);
+    assert.deepEqual(
+      lines.map(({ seq }) => seq),
+      [8, 9, 10, 19, 20, 21, 29, 30, 31],
+    );
+    assert.equal(taken, 3);
+  });
+
+  test("that stand beside a better one already count as shown", () => {
+    const { lines, taken } = fittingResults([said(5, "one"), said(6, "two")], (seq) =>
+      seq === 5 ? [said(6, "two")] : [],
+    );
+    assert.deepEqual([lines.length, taken], [2, 2]);
+  });
+});
+
+describe("what is read in order", () => {
+  test("is cut behind the last line that fits", () => {
+    const long = "the boathouse key hangs behind the door of the mill ".repeat(60);
+    const lines = Array.from({ length: 9 }, (_, index) => said(index + 1, long));
+    assert.deepEqual(
+      fittingLines(lines).map(({ seq }) => seq),
+      [1, 2, 3, 4],
+    );
+    assert.equal(fittingLines(lines.slice(0, 3)).length, 3);
   });
 });

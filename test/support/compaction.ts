@@ -178,7 +178,7 @@ export async function summariserAsked(server: ModelServer, nth: number): Promise
 }
 
 /** `(2026-11-21 14:05 – 14:07, 3 messages) ` in the label of a summary. */
-const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?\)(?=\s)/;
+const SPAN = /(?<=^\[Compaction Summary\]:)\s\(\d[^()]*, [\d,]+ messages?(?: from #\d+)?\)(?=\s)/;
 
 /**
  * The texts of a request's pieces, in order, with complete heads; summaries without times and counts, which depend on

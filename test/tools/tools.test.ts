@@ -1,10 +1,16 @@
-// proves: src/tools/tool.ts
+// proves: src/tools/tool.ts, src/tools/arguments.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { DESCRIBED_FEATURE_TOOLS, FEATURE_TOOLS } from "../../src/features/declarations.ts";
 import { BUILT_IN_TOOLS } from "../../src/config/tool-names.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
+import type {
+  HistoryFound,
+  HistoryRequest,
+  MessagesRead,
+  ReadRequest,
+} from "../../src/memory/history-search.ts";
 import { memoryId } from "../../src/core/ids.ts";
 import type { Memory } from "../../src/core/memory.ts";
 import { PlatformError } from "../../src/platforms/platform.ts";
@@ -22,6 +28,7 @@ import { createTools, standaloneTools } from "../../src/tools/tools.ts";
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tool-memory-recall": "Remember.",
   "tool-react": "React.",
+  "tool-read-messages": "Read.",
   "tool-search-history": "Search.",
   "tool-skip": "Stay silent.",
 };
@@ -34,7 +41,8 @@ function turnContext(more: Partial<ToolContext> = {}): ToolContext {
     callId: "call-1",
     effectKey: "key-1",
     seesImages: false,
-    searchHistory: async () => [],
+    searchHistory: async () => ({ kind: "found", lines: [], hasMore: false }),
+    readMessages: async () => ({ lines: [], next: null }),
     recallMemories: async () => [],
     react: async () => "shown",
     handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
@@ -67,27 +75,52 @@ describe("the tools", () => {
 describe("search_history", () => {
   const found: EntryReference = { seq: 3, at: new Date(0), author: "Ann", text: "blue" };
 
+  const finds = (result: HistoryFound): Partial<ToolContext> => ({ searchHistory: async () => result });
+
   test("asks for eight entries where the model does not say, and refers to what was found", async () => {
-    const asked: [string, number][] = [];
-    const searchHistory = async (query: string, limit: number): Promise<EntryReference[]> => {
-      asked.push([query, limit]);
-      return [found];
+    const asked: HistoryRequest[] = [];
+    const searchHistory = async (request: HistoryRequest): Promise<HistoryFound> => {
+      asked.push(request);
+      return { kind: "found", lines: [found], hasMore: false };
     };
-    const outcome = await named("search_history").run({ query: "  colour " }, turnContext({ searchHistory }));
-    assert.deepEqual(asked, [["colour", 8]]);
+    const context = turnContext({ searchHistory });
+    const outcome = await named("search_history").run({ query: "  colour " }, context);
+    const anybody = { person: null, when: null, page: 1, context: 0 };
+    assert.deepEqual(asked, [{ query: "colour", limit: 8, ...anybody }]);
     assert.deepEqual(outcome, { kind: "result", text: "", references: [found] });
     // A default needs no mention in what the model must send.
-    assert.deepEqual(named("search_history").spec.parameters["required"], ["query"]);
+    assert.equal(named("search_history").spec.parameters["required"], undefined);
+    const more = { limit: 3, page: 2, person: "Ann", when: "last week", context: 1 };
+    await named("search_history").run(more, context);
+    assert.deepEqual(asked.at(-1), { query: null, ...more });
+    // Some models send each argument.
+    await named("search_history").run({ query: "x", person: "", when: " " }, context);
+    assert.deepEqual(asked.at(-1), { query: "x", limit: 8, ...anybody });
   });
 
-  test("says so where nothing was found", async () => {
-    const context = turnContext();
-    const outcome = await named("search_history").run({ query: "x", limit: 1 }, context);
-    assert.deepEqual(outcome, { kind: "result", text: "Nothing was found in this channel.", references: [] });
+  test("says so where nothing was found, and where there is more", async () => {
+    const run = async (input: object, result: HistoryFound) =>
+      named("search_history").run({ query: "x", ...input }, turnContext(finds(result)));
+    const nothing = { kind: "found", lines: [], hasMore: false } as const;
+    const text = "Nothing was found in this channel besides what you see.";
+    assert.deepEqual(await run({}, nothing), { kind: "result", text, references: [] });
+    const none = { kind: "result", text: "Nothing more was found.", references: [] };
+    assert.deepEqual(await run({ page: 2 }, nothing), none);
+    const more = { kind: "result", text: "More on page 3.", references: [found] };
+    assert.deepEqual(await run({ page: 2 }, { kind: "found", lines: [found], hasMore: true }), more);
+  });
+
+  test("shows who has a name like that of nobody, and repeats no name in its text", async () => {
+    const unknown = async (like: readonly EntryReference[]) =>
+      named("search_history").run({ person: "An" }, turnContext(finds({ kind: "unknown_person", like })));
+    const text = "Nobody has that name in the messages that you cannot see.";
+    assert.deepEqual(await unknown([]), { kind: "result", text, references: [] });
+    const like = { kind: "result", text: `${text} Did you mean who said this?`, references: [found] };
+    assert.deepEqual(await unknown([found]), like);
   });
 
   test("refuses what is no query", async () => {
-    const context = turnContext({ searchHistory: async () => [found] });
+    const context = turnContext(finds({ kind: "found", lines: [found], hasMore: false }));
     for (const input of [
       null,
       1,
@@ -96,9 +129,45 @@ describe("search_history", () => {
       { query: " " },
       { query: "x", limit: 0 },
       { query: "x", limit: 1.5 },
+      { query: "x", page: 0 },
+      { query: "x", context: 4 },
+      { limit: 3, context: 1 },
+      { person: " ", when: "" },
     ]) {
       await assert.rejects(named("search_history").run(input, context), ToolInputError);
     }
+    const unread = turnContext(finds({ kind: "unread_time" }));
+    await assert.rejects(named("search_history").run({ when: "some time" }, unread), /`when` names no time/);
+  });
+});
+
+describe("read_messages", () => {
+  const line: EntryReference = { seq: 3, at: new Date(0), author: "Ann", text: "blue" };
+  const read = async (input: unknown, result: MessagesRead) => {
+    const asked: ReadRequest[] = [];
+    const context = turnContext({
+      readMessages: async (request) => {
+        asked.push(request);
+        return result;
+      },
+    });
+    return { outcome: await named("read_messages").run(input, context), asked };
+  };
+
+  test("refers to what it reads, and says where to go on", async () => {
+    const part = await read({ from: 3 }, { lines: [line], next: 40 });
+    assert.deepEqual(part.asked, [{ from: 3, to: null }]);
+    assert.deepEqual(part.outcome, { kind: "result", text: "Go on with from=40.", references: [line] });
+    const whole = await read({ from: 3, to: 9 }, { lines: [line], next: null });
+    assert.deepEqual(whole.asked, [{ from: 3, to: 9 }]);
+    assert.deepEqual(whole.outcome, { kind: "result", text: "", references: [line] });
+    const none = await read({ from: 90 }, { lines: [], next: null });
+    assert.ok(none.outcome.kind === "result" && none.outcome.text.startsWith("Nothing is to be read"));
+  });
+
+  test("takes numbers alone", async () => {
+    for (const input of [null, {}, { to: 3 }, { from: 0 }, { from: 1.5 }, { from: "1" }, { from: 1e300 }])
+      await assert.rejects(named("read_messages").run(input, turnContext()), ToolInputError);
   });
 });
 
@@ -166,7 +235,7 @@ test("what can be called beside turns is nothing that a person would have to all
   );
   assert.deepEqual(
     offered.map(({ spec }) => spec.name),
-    ["memory_recall"],
+    ["memory_recall", "read_messages"],
   );
 });
 
@@ -174,8 +243,8 @@ describe("what looks something up", () => {
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
       createTools({ render: () => "" }, { recall }).map(({ spec }) => spec.name);
-    assert.deepEqual(offered("all"), ["memory_recall", "react", "search_history", "skip"]);
-    assert.deepEqual(offered("messages"), ["react", "search_history", "skip"]);
+    assert.deepEqual(offered("all"), ["memory_recall", "react", "read_messages", "search_history", "skip"]);
+    assert.deepEqual(offered("messages"), ["react", "read_messages", "search_history", "skip"]);
     assert.deepEqual(offered("memories"), ["memory_recall", "react", "skip"]);
     assert.deepEqual(offered("off"), ["react", "skip"]);
   });

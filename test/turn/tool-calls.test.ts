@@ -41,7 +41,8 @@ async function run(
     effectKeys: async (made) => made.map(({ id }) => `key of ${id}`),
     context: {
       seesImages: false,
-      searchHistory: options.found ?? (async () => []),
+      searchHistory: options.found ?? (async () => ({ kind: "found", lines: [], hasMore: false })),
+      readMessages: async () => ({ lines: [], next: null }),
       recallMemories: async () => [],
       react: async () => "shown",
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),

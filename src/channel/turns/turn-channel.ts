@@ -144,10 +144,16 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
 
 function lookUps(
   parts: TurnChannelParts,
-): Pick<TurnChannel, "recall" | "recallMemories" | "seesElsewhere" | "hasFoundAll"> {
-  const { recall } = parts;
+): Pick<
+  TurnChannel,
+  "recall" | "searchHistory" | "readMessages" | "recallMemories" | "seesElsewhere" | "hasFoundAll"
+> {
+  const { recall, sent, history } = parts;
+  const shown = (): History => sent.current?.history ?? history.current;
   return {
-    recall: async (text, scope, limit, signal) => recall.entries(text, scope, limit, signal),
+    recall: async (text, limit) => recall.entries(text, limit),
+    searchHistory: async (request, signal) => recall.searchHistory(request, shown(), signal),
+    readMessages: async (request, signal) => recall.readMessages(request, shown(), signal),
     recallMemories: async (text, purpose, limit, signal) => recall.memories(text, purpose, limit, signal),
     seesElsewhere: () => recallableBy(parts).seesElsewhere,
     hasFoundAll: () => !recall.hasMissed,

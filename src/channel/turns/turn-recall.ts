@@ -1,7 +1,15 @@
 import PQueue from "p-queue";
 import type { EntryReference, FoundIds, RecallArms, RecalledIds } from "../../core/entry.ts";
-import { afterReset, answeredMessages, rawFrom, type TurnRange } from "../../core/history.ts";
+import { afterReset, answeredMessages, type History, rawFrom, type TurnRange } from "../../core/history.ts";
 import type { Memory } from "../../core/memory.ts";
+import {
+  type HistoryFound,
+  type HistoryRequest,
+  HistorySearch,
+  type MessagesRead,
+  type ReadRequest,
+  type SearchedLog,
+} from "../../memory/history-search.ts";
 import { MAX_QUERY, type RecallQuery } from "../../memory/recall.ts";
 import { worthShowing } from "../../memory/recall-worth.ts";
 import type { MemoryRecallQuery } from "../../memory/recall-memories.ts";
@@ -47,14 +55,14 @@ export function recallableBy(
 /** The parts of a channel that a turn's searches use. */
 type TurnRecallParts = Pick<
   ActorParts,
-  "agent" | "owner" | "workspace" | "kind" | "recall" | "memories" | "lookUpWithinMs"
-> & { readonly store: Pick<ActorParts["store"], "attached"> };
+  "agent" | "owner" | "workspace" | "kind" | "recall" | "memories" | "lookUpWithinMs" | "now"
+> & { readonly store: Pick<ActorParts["store"], "attached" | "lines"> };
 
 /** Searches a channel's log and memories for one turn. Disposing cancels the searches under way. */
 export class TurnRecall implements Disposable {
   readonly #parts: TurnRecallParts;
   readonly #history: Pick<GuardedHistory, "current">;
-  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq">;
+  readonly #turn: Pick<TurnRange, "fromSeq" | "toSeq" | "agent">;
   readonly #searches = new PQueue({ concurrency: SEARCHES_AT_ONCE });
   readonly #all = new AbortController();
   /** Aborts the turn's automatic searches. */
@@ -69,7 +77,7 @@ export class TurnRecall implements Disposable {
   constructor(
     parts: TurnRecallParts,
     history: Pick<GuardedHistory, "current">,
-    turn: Pick<TurnRange, "fromSeq" | "toSeq">,
+    turn: Pick<TurnRange, "fromSeq" | "toSeq" | "agent">,
   ) {
     this.#parts = parts;
     this.#history = history;
@@ -122,7 +130,7 @@ export class TurnRecall implements Disposable {
     const asking = { askers, repliesTo: this.#said(repliesTo) };
     const both = this.#search(this.#automatic.signal, async (signal) =>
       this.#parts.recall.findWithMemories(
-        { ...this.#entriesQuery(text, "hidden", entries, asking), signal },
+        { ...this.#entriesQuery(text, entries, asking), signal },
         this.#parts.memories,
         { ...this.#memoriesQuery(text, memories, askers), signal },
       ),
@@ -136,32 +144,64 @@ export class TurnRecall implements Disposable {
     this.#memoriesAhead = ahead(text, memories, remembered);
   }
 
-  /**
-   * @param scope `hidden`: only what is outside the view, and no late results; `all`: for a tool
-   * @param signal the tool call's
-   * @returns the best first
-   */
-  async entries(
-    text: string,
-    scope: "hidden" | "all",
-    limit: number,
-    signal = this.#automatic.signal,
-  ): Promise<EntryReference[]> {
+  /** Entries outside the view, without late results. @returns the best first */
+  async entries(text: string, limit: number): Promise<EntryReference[]> {
     const find = async (): Promise<EntryReference[]> =>
-      this.#search(signal, async (until) =>
+      this.#search(this.#automatic.signal, async (signal) =>
         this.#parts.recall.find(
-          { ...this.#entriesQuery(text, scope, limit), signal: until },
-          { memories: this.#parts.memories, asked: { ...this.#memoriesQuery(text, limit), signal: until } },
+          { ...this.#entriesQuery(text, limit), signal },
+          { memories: this.#parts.memories, asked: { ...this.#memoriesQuery(text, limit), signal } },
         ),
       );
-    // The model waits for a tool call; the automatic recall is optional.
-    if (scope === "all") return find();
     const search = taken(this.#entriesAhead, text, limit) ?? find();
     // Asked once more, the view is another: entries have left it.
     this.#entriesAhead = null;
     const found = await this.#orNothingLate(search);
     this.#found = { ...this.#found, entries: found.map(({ seq }) => seq) };
     return found;
+  }
+
+  /**
+   * Searches what the model is not shown, for a tool call: the model waits for it.
+   * @param shown the history of the model's request
+   * @param signal the call's
+   */
+  async searchHistory(request: HistoryRequest, shown: History, signal: AbortSignal): Promise<HistoryFound> {
+    const { memories } = this.#parts;
+    const asked = this.#memoriesQuery(request.query ?? "", request.limit);
+    return this.#search(signal, async (until) =>
+      this.#historySearch().search(request, this.#log(shown, until), {
+        memories,
+        asked: { ...asked, signal: until },
+      }),
+    );
+  }
+
+  /** Reads such messages. The parameters are those of {@link searchHistory}. */
+  async readMessages(request: ReadRequest, shown: History, signal: AbortSignal): Promise<MessagesRead> {
+    const { from } = request;
+    const summary = shown.summaries.find(({ fromSeq, toSeq }) => fromSeq <= from && from <= toSeq);
+    return this.#search(signal, async (until) =>
+      this.#historySearch().read(request, this.#log(shown, until), summary?.toSeq ?? null),
+    );
+  }
+
+  #historySearch(): HistorySearch {
+    const { recall, store, now } = this.#parts;
+    return new HistorySearch(recall, store.lines, now);
+  }
+
+  #log(shown: History, signal: AbortSignal): SearchedLog {
+    const { owner, agent } = this.#parts;
+    return {
+      channel: owner.channel,
+      from: afterReset(this.#history.current),
+      to: Math.min(rawFrom(shown), this.#turn.fromSeq) - 1,
+      timeZone: agent.config.timeZone,
+      self: { names: [agent.config.name, "you"], agent: this.#turn.agent ?? null },
+      askers: this.#askers().map(({ name }) => name),
+      signal,
+    };
   }
 
   /**
@@ -215,23 +255,20 @@ export class TurnRecall implements Disposable {
 
   #entriesQuery(
     whole: string,
-    scope: "hidden" | "all",
     limit: number,
     { askers, repliesTo }: Asking = { askers: this.#askers() },
   ): RecallQuery {
     const text = newestWords(whole, MAX_QUERY);
     const history = this.#history.current;
-    const to = scope === "hidden" ? rawFrom(history) - 1 : Math.min(history.lastSeq, this.#turn.fromSeq - 1);
     const { channel } = this.#parts.owner;
-    const worth = scope === "hidden" ? worthShowing(text) : {};
-    const names = askers.map(({ name }) => name);
-    const range = { from: afterReset(history), to, limit };
     return {
       channel,
       text,
-      ...range,
-      askers: names,
-      ...worth,
+      from: afterReset(history),
+      to: rawFrom(history) - 1,
+      limit,
+      askers: askers.map(({ name }) => name),
+      ...worthShowing(text),
       ...(repliesTo !== undefined && { repliesTo }),
     };
   }

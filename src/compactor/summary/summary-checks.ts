@@ -104,7 +104,8 @@ const ECHO =
   /^(?:\\?\[(?:compaction )?summary\]\s*:?|[#*_>\s]*(?:compaction )?summary[*_ ]*:[*_]*|#+ *(?:compaction )?summary *(?:\n|$)|here (?:is|'s) (?:the|a|my) (?:\w+ )?summary[^\n:]{0,40}:)\s*/i;
 
 /** The times and the message count that follow that label. */
-const SPAN_ECHO = /^\(\d{4}-\d\d-\d\d \d\d:\d\d(?: – [\d :-]{5,16})?, [\d,]+ messages?\)\s*/;
+const SPAN_ECHO =
+  /^\(\d{4}-\d\d-\d\d(?: \d\d:\d\d)?(?: – [\d :-]{5,16})?, [\d,]+ messages?(?: from #\d+)?\)\s*/;
 
 /** Most layers of fences, tags and labels that are removed: each layer costs a pass over the whole text. */
 const MOST_PEELINGS = 16;

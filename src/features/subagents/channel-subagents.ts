@@ -10,6 +10,7 @@ import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Subagent, SubagentDraft, SubagentStore } from "./subagent-store.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Agent } from "../../turn/agent.ts";
+import { HistorySearch } from "../../memory/history-search.ts";
 import { modelsOfSubagents, runSubagent, type SubagentChannel } from "./subagent-run.ts";
 import type { WorkSite } from "../../channel/channel-context.ts";
 import type { DueWorkDesk } from "../../channel/due-work.ts";
@@ -294,11 +295,13 @@ export class ChannelSubagents {
     const host = this.#host;
     const { id, readTo, askedSeq, agent } = subagent;
     const calls = this.#callsOf(subagent);
-    const { owner, address, kind, workspace, recall, memories, events, searchFrom } = host;
+    const { owner, address, kind, workspace, recall, memories, events, searchFrom: from } = host;
     const rows = this.#rows;
     const { channel } = owner;
     const name = formatAddress(address);
     const asking = { agent, channel, workspace, kind };
+    const history = new HistorySearch(recall, host.store.lines, host.now);
+    const { timeZone } = host.agent.config;
     const askers = async (): Promise<string[]> => {
       const { open } = await rows.look(channel);
       return open.flatMap(({ asker, seq }) => (seq === askedSeq && asker !== null ? [asker.id] : []));
@@ -318,11 +321,13 @@ export class ChannelSubagents {
         const change = { result, ...spent.since() };
         return spent.counted(await rows.save(owner, id, { change, takenBack: seen, end: state }));
       },
-      searchHistory: async (text, limit, signal) =>
-        recall.find(
-          { channel, text, from: searchFrom, to: readTo, limit, signal },
-          { memories, asked: { ...asking, text, askers: await askers(), limit, signal } },
-        ),
+      async searchHistory(request, signal) {
+        const { limit, query } = request;
+        const asked = { ...asking, text: query ?? "", askers: await askers(), limit, signal };
+        return history.search(request, { channel, from, to: readTo, timeZone, signal }, { memories, asked });
+      },
+      readMessages: async (request, signal) =>
+        history.read(request, { channel, from, to: readTo, timeZone, signal }, null),
       recallMemories: async (text, limit, signal) =>
         memories.find({ ...asking, text, askers: await askers(), limit, signal }),
       onAttempt: (model, estimatedTokens) => calls.begin(model, estimatedTokens),

@@ -2,12 +2,13 @@ import { escapeLabels } from "../../context/labels.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
 import type { AgentConfig } from "../../config/config.ts";
-import type { EntryReference, ToolCall } from "../../core/entry.ts";
+import type { ToolCall } from "../../core/entry.ts";
 import { canonical, type TextEnd } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, type ModelCallRecord, ModelError, type Thoughts } from "../../llm/model.ts";
+import type { HistoryFound, HistoryRequest, MessagesRead, ReadRequest } from "../../memory/history-search.ts";
 import type { SaveOutcome, Subagent, SubagentStep } from "./subagent-store.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -42,7 +43,8 @@ export interface SubagentChannel {
   save(step: SubagentStep, read: SubagentRead, seen: number): Promise<SaveOutcome>;
   /** @param seen null: the text is Weir's own */
   end(state: "done" | "failed", text: string, seen: number | null): Promise<SaveOutcome>;
-  searchHistory(query: string, limit: number, signal: AbortSignal): Promise<EntryReference[]>;
+  searchHistory(request: HistoryRequest, signal: AbortSignal): Promise<HistoryFound>;
+  readMessages(request: ReadRequest, signal: AbortSignal): Promise<MessagesRead>;
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
   /** Called before each attempt at a model. @returns why it must not be made; null: it is made */
   onAttempt(model: string, estimatedTokens: number): CallRefusal | null;
@@ -204,7 +206,8 @@ class SubagentRun {
         ...NO_KIT,
         // Its steps are kept as texts.
         seesImages: false,
-        searchHistory: async (query, limit, signal) => this.#channel.searchHistory(query, limit, signal),
+        searchHistory: async (request, signal) => this.#channel.searchHistory(request, signal),
+        readMessages: async (request, signal) => this.#channel.readMessages(request, signal),
         recallMemories: async (query, limit, signal) => this.#channel.recallMemories(query, limit, signal),
       },
       onFailure: (tool, why) => this.#channel.onToolFailure(tool, why),

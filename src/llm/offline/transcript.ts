@@ -19,7 +19,7 @@ const NUMBERED = /^(?<number>\d{1,7})\. (?=\[)/;
 const TOOL_WORD = / called \S+\(| returned$/;
 const TOOL_LINE = /^\[[^\]]*\] (?:.{1,80} called \S+\(|.{1,80} returned: )/s;
 /** A summary's head, with times and count. */
-const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?\)(?=\s))?\s*/;
+const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?(?: from #\d+)?\)(?=\s))?\s*/;
 /** The prefix of a line in one of the offline model's own summaries; each merge adds one more. */
 const MERGED = /^(?:summary: )+/;
 /** The escape before a line's head in a summary: a model's text must not pass for people's words. */
@@ -164,7 +164,7 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
             message.text.startsWith(OWN_WORD) ? withDatedLines(withoutNames(message.text)) : message.text,
           );
     case "tool":
-      return parseLines(withDatedLines(message.text));
+      return parseLines(withDatedLines(withoutNumbers(message.text)));
     // The instructions are nobody's words, and the assistant only quoted.
     case "system":
     case "assistant":
@@ -179,6 +179,14 @@ function withoutNames(text: string): string {
   return text
     .split("\n")
     .filter((line) => !(line.startsWith("> ") && line.endsWith(":")))
+    .join("\n");
+}
+
+/** Without the numbers before found lines. */
+function withoutNumbers(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => line.replace(NUMBERED, ""))
     .join("\n");
 }
 

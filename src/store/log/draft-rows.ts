@@ -83,8 +83,8 @@ export function estimateDraft(draft: TurnEntryDraft): number {
       tokens += estimateTokens(call.name + objectJson(call.arguments)) + MESSAGE_OVERHEAD;
   }
   if (draft.kind === "tool_result") {
-    for (const { author, text } of draft.references)
-      tokens += estimateTokens(author + (text ?? "")) + LINE_HEAD_TOKENS;
+    for (const { seq, author, text } of draft.references)
+      tokens += estimateTokens(`${seq}. ${author}${text ?? ""}`) + LINE_HEAD_TOKENS;
     for (const { memory } of draft.memories)
       tokens +=
         estimateTokens(`${memory?.assertedBy} ${memory?.type} ${memory?.statement}`) + LINE_HEAD_TOKENS;

@@ -150,7 +150,10 @@ async function readResolved(
 }
 
 /** What people and agents said, as {@link said} reads it. */
-export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "authorName" | "revised" | "expired"> & {
+export type RawSaid = Pick<
+  RawEntry,
+  "seq" | "kind" | "text" | "authorName" | "revised" | "expired" | "deleted"
+> & {
   readonly at: Date | string;
   readonly agent: string | null;
   /** The built-in stand-in said it, which only quotes. */
@@ -160,32 +163,40 @@ export type RawSaid = Pick<RawEntry, "seq" | "kind" | "text" | "authorName" | "r
 /**
  * What people and agents said at some seqs, as it reads now, in their order. Without the notes of edits: they are no one's words.
  * @param channel, seqs expressions, the second of an array of seqs
+ * @param condition of an entry `e`
  */
-function selectSaid(channel: string, seqs: string): string {
+function selectSaid(channel: string, seqs: string, condition: string): string {
   // One character more than is quoted tells that there is more; those of two units are enough all the more.
   // By an array and not by a join: that is planned once, for a table of whatever size, and must stay a look by the key.
   return `with found as materialized (select ${seqs} as seqs)
           select e.seq, e.kind, e.at, left(e.text, ${MAX_QUOTE + 1}) as text, e.author_name, e.data->>'agent' as agent,
                  e.data->'standIn' is not null as stand_in,
-                 e.expired_at is not null as expired,
+                 e.expired_at is not null as expired, e.deleted_at is not null as deleted,
                  (select left(r.text, ${MAX_QUOTE + 1}) from revisions r where r.channel_id = e.channel_id and r.seq = e.seq
                    order by r.revision desc limit 1) as revised
             from entries e
            where e.channel_id = ${channel} and e.seq = any(array(select unnest(f.seqs) from found f))
-             and e.kind in ('user', 'assistant') and e.deleted_at is null
+             and e.kind in ('user', 'assistant') and ${condition}
            order by array_position((select f.seqs from found f), e.seq)`;
 }
 
 /**
  * The same, asked for by itself.
- * @param statement its name, the expression of the seqs by $1 (the channel) and further values, and its values
+ * @param parts its name, the expression of the seqs by $1 (the channel) and further values, its values, and whether deleted entries
+ * are among the result; default: they are not
  */
 export async function readSaid(
   client: Queryable,
-  parts: { readonly name: string; readonly seqs: string; readonly values: readonly unknown[] },
+  parts: {
+    readonly name: string;
+    readonly seqs: string;
+    readonly values: readonly unknown[];
+    readonly withDeleted?: boolean;
+  },
 ): Promise<RawSaid[]> {
-  const { name, seqs, values } = parts;
-  return client.query<RawSaid>(name, selectSaid("$1", seqs), values);
+  const { name, seqs, values, withDeleted = false } = parts;
+  const condition = withDeleted ? "true" : "e.deleted_at is null";
+  return client.query<RawSaid>(name, selectSaid("$1", seqs, condition), values);
 }
 
 /** Characters that one look-up brings. */
@@ -203,7 +214,7 @@ export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
 export function said(row: RawSaid): EntryReference {
   const { agent, standIn: _, ...rest } = row;
   const data = agent === null ? null : { agent };
-  return toReference({ ...rest, data, at: new Date(row.at), deleted: false });
+  return toReference({ ...rest, data, at: new Date(row.at) });
 }
 
 async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
@@ -262,7 +273,7 @@ async function readReferences(
   return new Map(rows.map((row) => [row.seq, toReference(row)]));
 }
 
-type RawSaidEntry = Omit<RawSaid, "at" | "agent" | "standIn"> & Pick<RawEntry, "at" | "deleted" | "data">;
+type RawSaidEntry = Omit<RawSaid, "at" | "agent" | "standIn"> & Pick<RawEntry, "at" | "data">;
 
 /**
  * Characters that are quoted of an entry: as long as a message may be on most platforms. A model that makes sixteen searches

@@ -61,7 +61,9 @@ test("a tool's newest result goes out by reference; what is no text, or there al
   );
   discord.world.say(ann, general, `${mention} look for salt`);
   await until("the file is there", () => discord.sentFiles(general).length === 1);
-  assert.deepEqual(discord.sentFiles(general), ["found.txt: Nothing was found in this channel."]);
+  assert.deepEqual(discord.sentFiles(general), [
+    "found.txt: Nothing was found in this channel besides what you see.",
+  ]);
   const [none, , done, both, again] = told(mill);
   assert.match(none ?? "", /^Error: Nothing was attached: there is no such text/);
   assert.match(done ?? "", /^Attached: found\.txt/);

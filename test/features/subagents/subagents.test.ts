@@ -54,7 +54,7 @@ test("one that ends in time is told by the result of its call, costs its agent, 
       assert.match(messages[0]?.content ?? "", /You are a subagent of Weir[^]*Today is \d{4}-\d\d-\d\d/);
       assert.deepEqual(
         tools?.map((tool) => tool.function.name),
-        ["memory_recall", "search_history"],
+        ["memory_recall", "read_messages", "search_history"],
       );
       return messages.at(-1)?.role === "tool"
         ? text("Counted in May.")
@@ -179,7 +179,7 @@ test("personas, models and tools are those of the configuration; what there is n
   );
   assert.equal(
     told[2],
-    'Error: There is no tool "spawn_agent" for a subagent. There are: memory_recall, search_history.',
+    'Error: There is no tool "spawn_agent" for a subagent. There are: memory_recall, read_messages, search_history.',
   );
   assert.match(told[3] ?? "", /^Subagent 1 has reported/);
   assert.match(told[4] ?? "", /^Error: the arguments do not fit/);

@@ -150,6 +150,22 @@ async function plant(scene: Scene, weir: TestWeir, ids: World["ids"]): Promise<v
   assert.match(await command(weir, "general", `approve ${first?.id} always`, OWNER), /^Allowed: #/);
   while ((await open.sql("select from approvals where state = 'done'")).length === 0) await delay(10);
   await quiet(weir, "general");
+  await plantReading(scene, weir);
+}
+
+/** A result that has read the secret under its summary. */
+async function plantReading({ server }: Scene, weir: TestWeir): Promise<void> {
+  const reads = toolCalls([{ name: "read_messages", arguments: { from: 1, to: 9 } }]);
+  const isRead = ({ messages }: ChatRequest): boolean => messages.at(-1)?.role === "tool";
+  script(
+    server,
+    () => text(SUMMARY),
+    (request) => (isRead(request) ? text("noted", { usage: "none" }) : reads),
+  );
+  await ask(weir, server, "general", "read it again");
+  const result = server.requests.findLast(({ body }) => isRead(body))?.body.messages.at(-1)?.content;
+  assert.ok((result ?? "").includes(SECRET), "the result has the secret");
+  await quiet(weir, "general");
 }
 
 /** A subagent that has searched for the secret, and goes on for ever. */
@@ -279,12 +295,14 @@ async function modelsTold({ scene: { server }, weir }: World, rooms: readonly st
     ({ messages }) =>
       messages.at(-1)?.role === "tool" || asked++ >= rooms.length
         ? text("noted", { usage: "none" })
-        : toolCalls(
-            ["search_history", "memory_recall"].map((name) => ({
+        : toolCalls([
+            ...["search_history", "memory_recall"].map((name) => ({
               name,
               arguments: { query: "the code of the safe" },
             })),
-          ),
+            { name: "search_history", arguments: { person: "Ann", context: 3 } },
+            { name: "read_messages", arguments: { from: 1, to: 40 } },
+          ]),
   );
   for (const room of rooms) await ask(weir, server, room, "and how does one open it?");
   for (const room of rooms) await quiet(weir, room);

@@ -7,6 +7,7 @@ import { openStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
 import { checkFold } from "../../support/compaction.ts";
+import { coverRoom } from "../../support/covered.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -260,13 +261,11 @@ test("/why: names the earlier messages that were found, and which are deleted si
     addressed: false,
     author: authorOf(BEN),
   });
-  const row = await open.store.channels.find({ platform: "test", name });
-  assert.ok(row !== undefined);
-  await open.sql("select index_channel($1, 100)", row.id);
-  // What is found by itself is what is not in view.
+  // What is found is what is not in view.
+  await coverRoom(database.connection, name);
   const search = toolCalls([{ name: "search_history", arguments: { query: "zxqkey" } }]);
   server.reply(search, text("at the mill"));
-  await ask(weir, name, "where is the zxqkey?");
+  await ask(weir, name, "please look for it");
   assert.match(
     await command(weir, name, "why"),
     /found for it:\n(?:- .*\n)*- Ben, \S+ \S+: the zxqkey hangs at the mill\n/,

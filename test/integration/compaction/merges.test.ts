@@ -124,7 +124,7 @@ test("a transcript that is larger than the summariser's window is read in parts,
   const room = "parts";
   await using weir = await scene.start({
     window: WINDOW,
-    compaction: "max_raw_messages = 90\nkeep_messages = 3\nbackground_threshold = 0.3\ntarget = 0.2",
+    compaction: "max_raw_messages = 90\nkeep_messages = 3\nbackground_threshold = 0.3\ntarget = 0.21",
   });
   await listen(weir, room, 1, 100);
   const { toSeq } = await compaction(weir, room, "committed");

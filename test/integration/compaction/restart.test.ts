@@ -186,7 +186,7 @@ test("the label of a summary says what it is of, and is the same bytes turn afte
   await using weir = await scene.start(lines);
   await turn(weir, "and now?");
   // What is kept are the last reading, the question and its answer.
-  const label = "[Compaction Summary]: (2026-05-01 10:01 – 10:29, 29 messages)";
+  const label = "[Compaction Summary]: (2026-05-01 10:01 – 10:29, 29 messages from #1)";
   assert.deepEqual(shown, Array(3).fill(`${label} ${SUMMARY}`));
   await checkFold(weir, room);
 });

@@ -11,6 +11,7 @@ import { command } from "../../support/commands.ts";
 import { checkFold, hold } from "../../support/compaction.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { handsOver, openTogether, shownIn, THREE, told } from "../../support/together.ts";
+import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
 
@@ -34,7 +35,7 @@ test("a guest reads a brief with its question in view, then the newest messages;
   await told(weir, "@res how deep is the old lake at its northern end?");
   const first = scene.requests("researcher")[0];
   const shown = shownIn(first);
-  assert.match(shown, /user: \[Compaction Summary\]: \([^)]*, 11\d messages\)/);
+  assert.match(shown, /user: \[Compaction Summary\]: \([^)]*, 11\d messages from #1\)/);
   assert.match(shown, /41 fathoms/);
   assert.match(shown, /Reading 119:/);
   assert.doesNotMatch(
@@ -50,6 +51,27 @@ test("a guest reads a brief with its question in view, then the newest messages;
   await told(weir, "and you?");
   assert.match(shownIn(scene.requests("main").at(-1)), /Reading 60:[\s\S]*Reading 61:/);
   await checkFold(weir, "room");
+});
+
+test("a guest reads what its brief stands for, part by part, and finds what it is not shown", async () => {
+  await using scene = await openTogether();
+  const call = toolCalls([
+    { name: "read_messages", arguments: { from: 1 } },
+    { name: "search_history", arguments: { query: "Reading 60" } },
+    { name: "search_history", arguments: { query: "Reading 119" } },
+  ]);
+  let asked = 0;
+  scene.script({ researcher: () => (asked++ === 0 ? call : text("41 fathoms")) });
+  await using weir = await scene.start();
+  await talk(weir);
+  await until("the index", async () => (await weir.daemon.store.search.behind()).length === 0);
+  await told(weir, "@res how deep is the old lake at its northern end?");
+  const tools = piecesIn(scene.requests("researcher").at(-1)).filter(({ role }) => role === "tool");
+  const [read = "", found = "", unseen = ""] = tools.map(({ content }) => content ?? "");
+  assert.match(read, /^Go on with from=\d+\.\n1\. \[[^\]]+\] Ann: Reading 0: /);
+  assert.match(read, /\n21\. \[[^\]]+\] Ann: By the way, the old lake is 41 fathoms deep/);
+  assert.match(found, /Reading 60: /);
+  assert.doesNotMatch(unseen, /Reading 119: /, "it is shown that one");
 });
 
 test("a summary that is written ahead between two turns of a guest leaves its brief as it was", async () => {

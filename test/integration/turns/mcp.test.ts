@@ -307,7 +307,7 @@ test("a subagent has the tools that nobody has to allow, with keys of its own, a
     const spawning = tools.find((tool) => tool.function.name === "spawn_agent");
     assert.match(
       JSON.stringify(spawning),
-      /kit__echo, memory_recall|memory_recall, search_history, kit__echo/,
+      /kit__echo, memory_recall|memory_recall, read_messages, search_history, kit__echo/,
     );
     assert.doesNotMatch(JSON.stringify(spawning), /kit__environment/);
     server.respond((request) => {

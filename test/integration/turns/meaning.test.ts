@@ -9,6 +9,7 @@ import { openStore } from "../../store/open-store.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { command } from "../../support/commands.ts";
+import { coverRoom } from "../../support/covered.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -210,6 +211,7 @@ test("an entry out of view is found by its meaning by the tool, and by the turn"
   await weir.say(SAID, { room: "lines", id: "lines-1", addressed: false });
   const channel = await idOf(weir, "lines");
   await filled(channel);
+  await coverRoom(database.connection, "lines");
   server.reply(
     toolCalls([{ name: "search_history", arguments: { query: "motorcar atelier" } }]),
     text("there"),

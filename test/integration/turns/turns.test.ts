@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { coverRoom } from "../../support/covered.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { Gate } from "../../support/e2e-model.ts";
 import { rateLimited, stalledStream, status, text, toolCalls } from "../../support/model-behaviours.ts";
@@ -105,9 +106,7 @@ test("parallel tool calls run, their results follow them, and the answer comes a
   );
   await weir.say("my bicycle is blue", { room: "tools" });
   await weir.event("reply_delivered", ({ channel }) => channel === "test:tools");
-  const row = await weir.daemon.store.channels.find({ platform: "test", name: "tools" });
-  assert.ok(row);
-  await weir.daemon.store.search.index(row.id, 100);
+  await coverRoom(database.connection, "tools");
   await weir.say("which colour has my bicycle?", { room: "tools" });
   await weir.platform.until(() => weir.platform.texts("tools").length === 2);
   const last = server.requests.at(-1)?.body.messages ?? [];

@@ -203,7 +203,7 @@ describe("the offline model searches", () => {
       {
         role: "tool",
         callId: call.id,
-        text: "[2025-07-01 10:00] Emil: I keep the boathouse key under the mat.",
+        text: "7. [2025-07-01 10:00] Emil: I keep the boathouse key under the mat.",
       },
     ];
     const second = await ask(model, { messages: after, tools: [SEARCH_HISTORY] });
@@ -215,7 +215,7 @@ describe("the offline model searches", () => {
     const after: ModelMessage[] = [
       ...messages,
       { role: "assistant", text: "", calls: [{ id: "x", name: "search_history", arguments: "{}" }] },
-      { role: "tool", callId: "x", text: "Nothing was found in this channel." },
+      { role: "tool", callId: "x", text: "Nothing was found in this channel besides what you see." },
     ];
     const { answer } = await ask(createOfflineModel(), { messages: after, tools: [SEARCH_HISTORY] });
     assert.match(answer?.text ?? "", /I found nothing/);
