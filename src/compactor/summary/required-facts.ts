@@ -176,7 +176,7 @@ function withWholeNames(facts: readonly Fact[]): Fact[] {
 }
 
 function linkFact(found: string): RequiredFact {
-  const text = found.replace(/[.,:;!?'*]+$/, "");
+  const text = found.replace(/(?<![.,:;!?'*])[.,:;!?'*]+$/, "");
   const place = bare(plainText(text))
     .replace(/^https?:\/\/(?:www\.)?/, "")
     .replace(/\/$/, "");
@@ -184,7 +184,7 @@ function linkFact(found: string): RequiredFact {
 }
 
 function wordFact(found: string): RequiredFact {
-  const text = found.replaceAll("`", "").replace(/[.,:;!?]+$/, "");
+  const text = found.replaceAll("`", "").replace(/(?<![.,:;!?])[.,:;!?]+$/, "");
   const word = bare(plainText(text));
   return { text, isIn: ({ lower }) => lower.includes(word) };
 }
@@ -275,6 +275,8 @@ class NameCounter {
   readonly #people: ReadonlySet<string>;
   readonly #least: number;
   readonly #known = new Map<string, boolean>();
+  /** The words of each line. */
+  #spoken: readonly string[] | null = null;
 
   constructor(lines: readonly SourceLine[]) {
     this.#lines = lines;
@@ -295,12 +297,11 @@ class NameCounter {
     // "Cal" is Calvin.
     if (people.some((part) => part.startsWith(name.toLowerCase())) || namesOneOf(name, this.#people))
       return false;
-    const word = new RegExp(`(?<!\\p{L})${name}(?!\\p{L})`, "u");
-    const other = new RegExp(`(?<!\\p{L})${name.toLowerCase()}(?!\\p{L})`, "u");
+    this.#spoken ??= this.#lines.map(({ text }) => ` ${text.replaceAll(/[^\p{L}]+/gu, " ")} `);
     let lines = 0;
-    for (const { text } of this.#lines) {
-      if (other.test(text)) return false;
-      if (word.test(text)) lines++;
+    for (const text of this.#spoken) {
+      if (text.includes(` ${name.toLowerCase()} `)) return false;
+      if (text.includes(` ${name} `)) lines++;
     }
     return lines >= this.#least;
   }

@@ -42,7 +42,8 @@ const FEW_LETTERS = 20;
 const LOOKED_AT = 20_000;
 
 /** Links, code, paths and mentions are written in Latin letters, whatever the language. */
-const OF_NO_LANGUAGE = /```[^`]*```|`[^`\n]*`|https?:\/\/\S+|<[^>\s]{1,200}>|[\w.-]+[/@][\w./@-]+/gu;
+const OF_NO_LANGUAGE =
+  /```[^`]*```|`[^`\n]*`|https?:\/\/\S+|<[^>\s]{1,200}>|(?<![\w.-])[\w.-]{1,60}[/@][\w./@-]+/gu;
 
 /** The name of the script of most of a talk, if a summary is in another one; null: it is in this one, or there is no such script. */
 export function scriptMissed(summary: string, lines: readonly SourceLine[]): string | null {
