@@ -34,9 +34,12 @@ interface SummaryForms {
 const MOST = { short: 8, long: 12, step: 1500 } as const;
 /** Most tokens of all facts together, as a share of the summary's length. */
 const FACTS_SHARE = 0.25;
-/** Characters of the extract whose facts are required: these at least, or a share of the summary's. */
-const LEAST_ROOM = 400;
+/** Characters of the extract whose facts are required: a share of the summary's, and of a very short source's these. */
 const EXTRACT_SHARE = 0.7;
+const LEAST_ROOM = 400;
+const CHARACTERS_A_TOKEN = 2;
+/** What stands before each line of an extract takes room. */
+const TIME = "2026-11-21 14:05";
 /** Longest fact, in UTF-16 units: a truncated link is useless. */
 const LONGEST = 200;
 const LONGEST_DATE = 120;
@@ -60,8 +63,9 @@ export function* requiredFacts(
   const lines = newest(all.filter(({ isSpoken }) => isSpoken));
   const characters = lines.reduce((sum, { text }) => sum + text.length, 0);
   const share = Math.min(1, wantedTokens / Math.max(1, sourceTokens));
-  const room = Math.max(LEAST_ROOM, Math.floor(characters * share * EXTRACT_SHARE));
-  const spoken = lines.map(({ author, text }) => ({ time: "", author, text }));
+  const least = Math.min(LEAST_ROOM, wantedTokens * CHARACTERS_A_TOKEN);
+  const room = Math.floor(Math.max(least, characters * share * EXTRACT_SHARE));
+  const spoken = lines.map(({ author, text }) => ({ time: TIME, author, text }));
   const best = yield* bestSentences(spoken, room);
   const names = new NameCounter(lines);
   const question = openQuestion(lines);

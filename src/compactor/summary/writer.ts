@@ -259,7 +259,8 @@ async function settle(
     const messages = askedAgain(answer.text, shortenMessage(task, options), talk, task, options);
     return secondText({ ...talk, messages }, judge, task, options);
   }
-  const fault = await judge.faultOf(text);
+  // The stand-in's extract is what the facts are taken from, and it cannot obey.
+  const fault = answer.isStandIn === true ? null : await judge.faultOf(text);
   if (fault === null) return written;
   const asIs: Written = fault.rejection === null ? written : { kind: "refused", rejection: fault.rejection };
   if (!mayAskAgain || options.budget.left <= task.keptCalls || !options.secondTry.take(fault.reason))
