@@ -316,7 +316,7 @@ const QUESTION = /[?？]["'”’)\]]*$/u;
 const FEW_WORDS = 4;
 const QUESTION_SHARE = 0.5;
 
-/** A question behind which nobody else has spoken. */
+/** A question after which nobody else has spoken. */
 function openQuestion(lines: readonly SourceLine[]): RequiredFact | null {
   const last = lines.at(-1);
   if (last === undefined || !last.isOfPerson) return null;

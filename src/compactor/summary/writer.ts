@@ -226,8 +226,8 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
     // Asking the failed model first again would cost calls each time.
     modelName = answer.model;
     if (!maySave || answer.calls.length === 0) {
-      const talk = { model: modelName, messages, tools, saved };
-      return settle(answer, talk, callsLeft > 1, task, options);
+      const conversation = { model: modelName, messages, tools, saved };
+      return settle(answer, conversation, callsLeft > 1, task, options);
     }
     const checked = runCalls(answer.calls, task, options);
     saved = joinSaved(saved, checked);
@@ -242,7 +242,7 @@ export async function writeSummary(task: WritingTask, options: WriterOptions): P
 /** Checks a first text, and asks for another one if need be. */
 async function settle(
   answer: ModelAnswer,
-  talk: Conversation,
+  conversation: Conversation,
   mayAskAgain: boolean,
   task: WritingTask,
   options: WriterOptions,
@@ -253,21 +253,22 @@ async function settle(
     sourceTokens: task.sourceTokens,
     wantedTokens: wantedTokens(task),
   });
-  const written = { kind: "written", text, model: answer.model, saved: talk.saved } as const;
+  const written = { kind: "written", text, model: answer.model, saved: conversation.saved } as const;
   if (rejection !== null) {
     if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
-    const messages = askedAgain(answer.text, shortenMessage(task, options), talk, task, options);
-    return secondText({ ...talk, messages }, judge, task, options);
+    const messages = askedAgain(answer.text, shortenMessage(task, options), conversation, task, options);
+    return secondText({ ...conversation, messages }, judge, task, options);
   }
   // The stand-in's extract is what the facts are taken from, and it cannot obey.
   const fault = answer.isStandIn === true ? null : await judge.faultOf(text);
   if (fault === null) return written;
   const asIs: Written = fault.rejection === null ? written : { kind: "refused", rejection: fault.rejection };
-  if (!mayAskAgain || options.budget.left <= task.keptCalls || !options.secondTry.take(fault.reason))
-    return asIs;
-  const messages = askedAgain(answer.text, againMessage(fault, task, options), talk, task, options);
+  const messages = askedAgain(answer.text, againMessage(fault, task, options), conversation, task, options);
+  const tokens = estimateRequest(messages, conversation.tools) + task.maxOutputTokens;
+  const mayAsk = mayAskAgain && options.budget.left > task.keptCalls && tokens <= options.windowTokens;
+  if (!mayAsk || !options.secondTry.take(fault.reason)) return asIs;
   try {
-    const second = await secondText({ ...talk, messages }, judge, task, options);
+    const second = await secondText({ ...conversation, messages }, judge, task, options);
     if (asIs.kind === "refused") return second;
     return second.kind === "written" && isBetter(fault, await judge.faultOf(second.text)) ? second : asIs;
   } catch (error) {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Entry } from "../../../src/core/entry.ts";
+import { estimateTokens } from "../../../src/text/tokens.ts";
 import { stalledStream, status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { said } from "../entries.ts";
@@ -188,6 +189,30 @@ suite("a summary that is asked for once more", () => {
     const again = server.requests.filter(({ body }) => JSON.stringify(body).includes("not yet good enough"));
     assert.equal(again.length, 1);
   });
+});
+
+test("a request for a second summary fits the window, or is not made", async () => {
+  const lines = Array.from({ length: 60 }, (_, index) =>
+    said(
+      index + 1,
+      "Ann",
+      `We decided on https://example.org/${`page${index}-`.repeat(24)}. ${"It is so. ".repeat(40)}`,
+    ),
+  );
+  const made: boolean[] = [];
+  for (let windowTokens = 18_000; windowTokens < 20_500; windowTokens += 60) {
+    await using server = await startModelServer();
+    server.respond(() => text(`${NONE} `.repeat(60)));
+    await attempt(server, leaf(lines), { windowTokens, capTokens: 3000 });
+    const whole = server.requests.filter(({ body }) => JSON.stringify(body).includes("page59-"));
+    for (const { body } of whole) {
+      const tokens = messagesOf(body).reduce((sum, message) => sum + estimateTokens(message.text) + 4, 0);
+      const limit = windowTokens - (body.max_tokens ?? 0);
+      assert.ok(tokens <= limit, `${tokens} > ${limit} in ${windowTokens}`);
+    }
+    if (server.requests.length <= 2) made.push(server.requests.length === 2);
+  }
+  assert.ok(made.includes(true) && made.includes(false), `${made.join()}`);
 });
 
 test("an order in a summary is quoted as somebody's words, or the summary is empty without it", async () => {
