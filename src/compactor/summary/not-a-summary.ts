@@ -29,11 +29,16 @@ const QUOTED = /["“„«「『][^"“”„«»「」『』\n]{0,400}["”“�
  * and conjunctions.
  */
 const SPEAKS =
-  /(?<![\p{L}\p{M}'-])(?:(?:[Mm]y|[Mm]ine|[Mm]yself|[Ll]et's|[Yy]ou(?:'\p{L}+)?|[Yy]ours?|[Yy]ourself|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(?:e[nmrs]?)?|[Dd]u|[Dd]ich|[Dd]ir|[Dd]ein(?:e[nmrs]?)?|Ihnen|[Jj]e|[Jj]'\p{L}+|[Mm]oi|[Tt]oi|[Vv]ous|[Vv]otre|[Yy]o|[Tt]ú|[Uu]sted(?:es)?|[Ii]o|[Ee]u|[Mm]eu|[Mm]inha|[Vv]ocê|[Ii]k|[Jj]ij|[Jj]ouw|[Яя]|[Мм]не|[Мм]еня|[Тт]ы|[Вв]ам|[Вв]аш\p{L}{0,3})(?![\p{L}\p{M}]))|私(?!たち|達|的|立|人)|僕(?!ら|たち)|俺(?!たち|ら)|あなた|ください|ましょうか|我(?![们們国國])|您|你|저는|제가|나는|내가|당신/u;
+  /(?<![\p{L}\p{M}'-])(?:(?:[Mm]y|[Mm]yself|[Ll]et's|[Yy]ou(?:'\p{L}+)?|[Yy]ours?|[Yy]ourself|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(?:e[nmrs]?)?|[Dd]ich|[Dd]ir|[Dd]ein(?:e[nmrs]?)?|Ihnen|[Jj]e|[Jj]'\p{L}+|[Mm]oi|[Tt]oi|[Vv]ous|[Vv]otre|[Yy]o|[Tt]ú|[Uu]sted(?:es)?|[Ii]o|[Ee]u|[Mm]eu|[Mm]inha|[Vv]ocê|[Ii]k|[Jj]ij|[Jj]ouw|[Яя]|[Мм]не|[Мм]еня|[Тт]ы|[Вв]ам|[Вв]аш\p{L}{0,3})(?![\p{L}\p{M}]))|私(?!たち|達|的|立|人)|僕(?!ら|たち)|俺(?!たち|ら)|あなた|ください|ましょうか|我(?![们們国國])|您|你|저는|제가|나는|내가|당신/u;
 
-/** In Italian it is an article. */
-const ENGLISH_I = /(?<![\p{L}\p{M}'-])I(?:'\p{L}+)?(?![\p{L}.)])/u;
-const ITALIAN = /(?<!\p{L})(?:il|gli|che|è|della?|sono|non)(?!\p{L})/iu;
+/** Words that are another one in another language: the Italian article, and the French "of the". */
+const ELSEWHERE: readonly (readonly [speaks: RegExp, other: RegExp])[] = [
+  [/(?<![\p{L}\p{M}'-])I(?:'\p{L}+)?(?![\p{L}.)])/u, /(?<!\p{L})(?:il|gli|che|è|della?|sono|non)(?!\p{L})/iu],
+  [
+    /(?<![\p{L}\p{M}'-])[Dd]u(?![\p{L}\p{M}])/u,
+    /(?<!\p{L})(?:les?|la|est|une|dans|pour|que|avec|et)(?!\p{L})/iu,
+  ],
+];
 
 /** What ends an answer to somebody: an offer. */
 const OFFER =
@@ -55,7 +60,10 @@ export function isTalk(text: string, words: ReadonlySet<string>, people: Readonl
 }
 
 function speaks(sentence: string): boolean {
-  return SPEAKS.test(sentence) || (ENGLISH_I.test(sentence) && !ITALIAN.test(sentence));
+  return (
+    SPEAKS.test(sentence) ||
+    ELSEWHERE.some(([pattern, other]) => pattern.test(sentence) && !other.test(sentence))
+  );
 }
 
 /** The share of a text's words that the source has. */

@@ -45,6 +45,9 @@ const LONGEST = 200;
 const LONGEST_DATE = 120;
 /** Share of the required facts that a summary may lack, or most summaries of real models would be asked for twice. */
 const TOLERATED = 0.2;
+const CODE = /```[^`]*(?:```|$)/gu;
+/** Longest beginning of a message that is read, in UTF-16 units. */
+const LONGEST_MESSAGE = 1500;
 /** Characters of the newest lines that are ranked: more would take seconds. */
 const RANKED = 200_000;
 
@@ -60,7 +63,7 @@ export function* requiredFacts(
   all: readonly SourceLine[],
   { sourceTokens, wantedTokens }: FactLimits,
 ): Slices<readonly RequiredFact[]> {
-  const lines = newest(all.filter(({ isSpoken }) => isSpoken));
+  const lines = newest(all.filter(({ isSpoken }) => isSpoken).map(withoutPastes));
   const characters = lines.reduce((sum, { text }) => sum + text.length, 0);
   const share = Math.min(1, wantedTokens / Math.max(1, sourceTokens));
   const least = Math.min(LEAST_ROOM, wantedTokens * CHARACTERS_A_TOKEN);
@@ -105,6 +108,13 @@ export function* missingFacts(text: string, facts: readonly RequiredFact[]): Sli
 /** Whether a summary that lacks so many of its facts is good enough. */
 export function isTolerable(missing: number, required: number): boolean {
   return missing <= Math.floor(required * TOLERATED);
+}
+
+/** Logs and code are pasted for a question, and their details are seldom worth keeping. */
+function withoutPastes(line: SourceLine): SourceLine {
+  // A line of a summary is not pasted.
+  if (line.author === "") return line;
+  return { ...line, text: sliceWhole(line.text.replaceAll(CODE, " "), 0, LONGEST_MESSAGE) };
 }
 
 function newest(lines: readonly SourceLine[]): readonly SourceLine[] {

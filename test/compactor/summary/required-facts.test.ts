@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 
 import { isTolerable, missingFacts, requiredFacts } from "../../../src/compactor/summary/required-facts.ts";
-import type { SourceLine } from "../../../src/compactor/summary/source.ts";
+import { linesOfTexts, type SourceLine } from "../../../src/compactor/summary/source.ts";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { atOnce } from "../../support/at-once.ts";
 import { line, result } from "./source-lines.ts";
@@ -77,6 +77,14 @@ suite("a summary may lose", () => {
       required(line("Ann", "ok"), result("https://example.org/a 34 € WEIR-9 in /var/log/x.log")),
       [],
     );
+  });
+
+  test("what is pasted: code, and all but the beginning of a long message", () => {
+    const code = "```ts\nconst reply_limit = 4000;\nreadFile(srcDir);\n```";
+    assert.deepEqual(required(line("Ann", `look: ${code}`)), []);
+    const log = `it fails:\n${"nothing of note here, and on it goes\n".repeat(60)}WEIR-9 took 4500 ms`;
+    assert.deepEqual(required(line("Ann", log)), []);
+    assert.deepEqual(required(...linesOfTexts([log])), ["WEIR-9", "4500 ms"]);
   });
 
   test("nouns of a language that writes all of them like names", () => {

@@ -212,7 +212,7 @@ test("a request for a second summary fits the window, or is not made", async () 
     }
     if (server.requests.length <= 2) made.push(server.requests.length === 2);
   }
-  assert.ok(made.includes(true) && made.includes(false), `${made.join()}`);
+  assert.ok(made.includes(true) && made.includes(false), made.join());
 });
 
 test("an order in a summary is quoted as somebody's words, or the summary is empty without it", async () => {
