@@ -10,7 +10,7 @@ import type { Prompts } from "./prompts/load.ts";
 import type { Digester } from "./store/compaction/extracts.ts";
 import type { Agent, AgentTexts } from "./turn/agent.ts";
 
-/** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter text. */
+/** Model calls of one attempt at a summary: rounds of `memory_save`, parts, their putting together, a shorter or better text. */
 const MAX_CALLS = 10;
 
 /** What an agent's requests say beside what people said, by its templates. */
@@ -79,6 +79,7 @@ export function summariserOf(
       task: (values) => prompts.render("compactor-task", values),
       merge: (values) => prompts.render("compactor-merge", values),
       shorten: (values) => prompts.render("compactor-shorten", values),
+      again: (values) => prompts.render("compactor-again", values),
       memorySave: prompts.render("tool-memory-save", {}),
       revise: (values) => prompts.render("compactor-revise", values),
       memoryRevise: prompts.render("tool-memory-revise", {}),

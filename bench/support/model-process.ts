@@ -8,6 +8,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
+import { inSlices } from "../../src/async/cooperative.ts";
+import { bestSentences, factsOf } from "../../src/text/rank-sentences.ts";
 import { createMixedTalk, createTalk } from "./conversation.ts";
 import {
   BLOCK_CACHE,
@@ -71,18 +73,33 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     response.writeHead(500).end();
     return;
   }
-  const told = kind === "told" || kind === "failing" ? toldLength(body) : 0;
+  const summary = kind === "told" || kind === "failing" ? toldLength(body) : kind === "summary" ? 900 : 0;
   const text =
-    told > 0
-      ? talk(told)
-      : kind === "empty"
-        ? " "
-        : kind === "summary"
-          ? `- ${talk(900)}`
-          : talk(Number(words) * 6);
+    summary > 0 ? await extractOf(body, summary) : kind === "empty" ? " " : talk(Number(words) * 6);
   record.completionTokens = Math.ceil(text.length / 4);
   stream(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
   record.endedAt = machineNow();
+}
+
+/** The head of a transcript's line. */
+const LINE_HEAD = /^\d+\. (?:\[[^\]]*\] ?)?(?:[^:\n]{1,60}: )?/;
+
+/** A summary that keeps what it must: the facts of the best sentences of what is summarised, and as many of these as fit. */
+async function extractOf(body: Buffer, maxCharacters: number): Promise<string> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own request
+  const { messages } = JSON.parse(body.toString()) as {
+    readonly messages: readonly { readonly role: string; readonly content: string }[];
+  };
+  const asked = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+  const [source = ""] = asked.join("\n").split("[System: your task]");
+  const lines = source
+    .split("\n")
+    .map((line) => ({ time: "", author: "", text: line.replace(LINE_HEAD, "") }));
+  const best = await inSlices(bestSentences(lines, Math.max(maxCharacters, toldLength(body))));
+  const facts = new Set(best.flatMap(({ text }) => factsOf(text).map((fact) => fact.text)));
+  const kept = [...facts].join(", ").slice(0, Math.floor(maxCharacters / 2));
+  const told = `${kept}. ${best.map(({ text }) => text).join(" ")}`.slice(0, maxCharacters);
+  return `- ${best.length === 0 ? talk(maxCharacters) : told}`;
 }
 
 /** Length of a summary, in characters: slightly below the task's limit of words. */

@@ -9,6 +9,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
+import type { SecondTryReason } from "./summary/second-try.ts";
 import type { CompactorParts, ForcedOutcome } from "./target.ts";
 import { type CompactionState, type Decision, decide, mustLand } from "./policy/policy.ts";
 import { AskedWork } from "./asked.ts";
@@ -352,6 +353,7 @@ export class ChannelCompactor {
     this.#tell(job, { phase: "started" });
     const { abandon } = working;
     working.job = job;
+    const secondTries: SecondTryReason[] = [];
     const end = await runner
       .run(job, {
         history,
@@ -359,6 +361,7 @@ export class ChannelCompactor {
         mustProgress: mustProgress(job, countLive(history)),
         focus: tier === "forced" && kind === "leaf" ? this.#asked.focus : "",
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),
+        onSecondTry: (reason) => void secondTries.push(reason),
         commit: async (staged, maker) => target.history.commit(staged, maker),
         stageAhead: async (written, result) => target.history.stageAhead(written, result),
       })
@@ -368,13 +371,19 @@ export class ChannelCompactor {
     if ("summary" in end && end.summary.kind === "model") this.#lastJobMs = ms;
     switch (end.kind) {
       case "committed":
-        this.#tell(end.job, { phase: "committed", ms, summary: end.summary, memories: end.memories });
+        this.#tell(end.job, {
+          phase: "committed",
+          ms,
+          summary: end.summary,
+          memories: end.memories,
+          secondTries,
+        });
         this.#landed(end, ms);
         // A waiting merge lands with it: the prefix changes anyway.
         if (job.kind === "leaf" && target.history.current.ahead.length > 0) await this.#commitAhead();
         return;
       case "written":
-        this.#tell(end.job, { phase: "written", ms, summary: end.summary });
+        this.#tell(end.job, { phase: "written", ms, summary: end.summary, secondTries });
         this.#modelBackoff.succeeded();
         this.#modelBackoff.cancel();
         return;
@@ -384,12 +393,13 @@ export class ChannelCompactor {
           phase: "stale",
           ms,
           reason: "its range is not what it was",
+          secondTries,
         });
         // A decision from stale memory would waste the next job's model calls, too.
         await target.history.reload();
         return;
       case "failed":
-        this.#tell(end.job, { phase: "failed", ms, reason: end.reason });
+        this.#tell(end.job, { phase: "failed", ms, reason: end.reason, secondTries });
         // Answers a forced compaction now; another one does not wait for the back-off.
         if (job.tier === "forced") this.#asked.ended(job, { kind: "failed", reason: end.reason });
         this.#backOff();
@@ -445,6 +455,8 @@ interface JobNews {
   readonly memories?: number;
   /** Why it ended without a summary. */
   readonly reason?: string;
+  /** Why its summaries were asked for once more; default: none was. */
+  readonly secondTries?: readonly SecondTryReason[];
 }
 
 /** Emits an event for a step of a channel's job. @param channel as `formatAddress` writes it */
@@ -452,7 +464,7 @@ function tellOfJob(
   events: Events,
   channel: string,
   { id, kind, tier, fromSeq, toSeq, sourceTokens }: Job,
-  { phase, ms = 0, summary, memories = 0, reason }: JobNews,
+  { phase, ms = 0, summary, memories = 0, reason, secondTries = [] }: JobNews,
 ): void {
   events.emit({
     type: "compaction",
@@ -469,5 +481,6 @@ function tellOfJob(
     model: summary === undefined ? null : (summary.model ?? summary.kind),
     ms,
     reason: reason ?? null,
+    ...(secondTries.length > 0 && { secondTries }),
   });
 }

@@ -11,6 +11,7 @@ import type { SubstituteMaker } from "../store/compaction/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
 import type { Circuit } from "./breaker.ts";
+import type { SecondTryReason } from "./summary/second-try.ts";
 import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
@@ -55,6 +56,8 @@ export interface JobRun {
   /** The most important content for the person who asked; default: none named. */
   readonly focus?: string;
   readonly signal: AbortSignal;
+  /** Called when an attempt asks for its summary once more. */
+  readonly onSecondTry: (reason: SecondTryReason) => void;
   /** Commits the summary in one transaction and updates the history in memory. */
   commit(job: Job, maker: SubstituteMaker): Promise<CommitOutcome>;
   /** Stores a summary that is written ahead. @returns false: its job has ended */
@@ -176,6 +179,7 @@ export class JobRunner {
       onAttempt: (model, estimatedTokens) => onAttempt(job, model, estimatedTokens),
       onCall: (record, estimatedTokens) => onCall(job, record, estimatedTokens),
       onRejected: (reasons) => rejected.push(...reasons),
+      onSecondTry: run.onSecondTry,
     });
     // The count is optional: the written summary must not be lost with it.
     await store.memories.countRejected(job.channel, rejected).catch(() => undefined);

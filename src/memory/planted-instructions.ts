@@ -64,7 +64,27 @@ export function overridesRules(text: string): boolean {
   return fits(text, OVERRIDES);
 }
 
+/** Words that a pattern takes to the clause before an order. */
+const JOINING = /^(?:that|says?|said|please|and|then|on|remember)(?= )/iu;
+
+/** What stands before the first order of a text; null: it orders nothing. */
+export function beforeOrder(text: string): string | null {
+  const plain = plainText(text);
+  let first: string | null = null;
+  for (const pattern of [...ORDERS, ...OVERRIDES]) {
+    const found = pattern.exec(plain);
+    if (found === null) continue;
+    const end = found.index + (JOINING.exec(found[0])?.[0].length ?? 0);
+    if (first === null || end < first.length) first = plain.slice(0, end);
+  }
+  return first;
+}
+
 function fits(text: string, patterns: readonly RegExp[]): boolean {
-  const plain = withoutUnseen(normalForm(text.slice(0, MAX_LENGTH), "NFKC")).replaceAll(/\s+/gu, " ");
+  const plain = plainText(text);
   return patterns.some((pattern) => pattern.test(plain));
+}
+
+function plainText(text: string): string {
+  return withoutUnseen(normalForm(text.slice(0, MAX_LENGTH), "NFKC")).replaceAll(/\s+/gu, " ");
 }

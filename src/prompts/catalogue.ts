@@ -177,6 +177,15 @@ const TEMPLATES = {
   /** To make one summary of several. */
   "compactor-merge": { count: "number", ...LIMIT },
   "compactor-shorten": LIMIT,
+  /** Asks for a summary once more, with what is wrong with the first. */
+  "compactor-again": {
+    reason: { oneOf: ["talk", "too_little", "script", "facts"] },
+    /** That of the talk; "" unless it is the reason. */
+    script: "text",
+    /** What the summary lacks, quoted. */
+    missing: "list",
+    ...LIMIT,
+  },
   /** Asks which older memories new ones change. */
   "compactor-revise": { older: "list", fresh: "list" },
   /** What became of the statements of one `memory_save`. */

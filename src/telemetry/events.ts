@@ -88,6 +88,8 @@ export type WeirEvent =
       model: string | null;
       ms: number;
       reason: string | null;
+      /** Why its attempts asked for a summary once more; left out: none did. */
+      secondTries?: readonly string[];
     }
   | { type: "compaction_refused"; channel: string; job: number; why: string }
   | { type: "compaction_blocked"; channel: string; tier: string; reason: string }

@@ -77,6 +77,24 @@ const LOOSE = new Set(
   "both couple pair paar twice zweimal dreimal fortnight dozen dutzend sei mil onze".split(" "),
 );
 
+/** "Two thousand", "40 million", "2k". */
+const MULTIPLIED =
+  /(?<![\p{L}\p{N}.,])(?:(\d{1,6}(?:[.,]\d{1,2})?) ?|(\p{L}{2,12})[ -])((?:hundred|thousand|million|k|m|mio|hundert|tausend|mille|mil|тысячи?|тысяч|миллионов|миллиона?)(?![\p{L}\p{N}])|[万千百])/giu;
+const MULTIPLIERS: ReadonlyMap<string, number> = rows(`
+  100 hundred hundert 百
+  1000 thousand k tausend mille mil тысяча тысячи тысяч 千
+  10000 万
+  1000000 million m mio миллион миллиона миллионов`);
+
+function* multipliedIn(text: string): Generator<string, void, void> {
+  for (const [, digits, word = "", by = ""] of text.matchAll(MULTIPLIED)) {
+    const value =
+      digits === undefined ? (SMALL.get(word.toLowerCase()) ?? 0) : Number(digits.replace(",", "."));
+    const multiplied = Math.round(value * (MULTIPLIERS.get(by.toLowerCase()) ?? 0));
+    if (multiplied > 0) yield String(multiplied);
+  }
+}
+
 /**
  * Without separators of thousands and leading zeros; each once.
  * @param text with plain digits
@@ -97,6 +115,7 @@ export function numbersIn(text: string, isStrict = false): ReadonlySet<string> {
     if (tens > 0 && value > 0 && value < 10) found.add(String(tens + value));
     tens = value >= 20 && value < 100 ? value : 0;
   }
+  for (const number of isStrict ? [] : multipliedIn(text)) found.add(number);
   for (const [run] of isStrict ? [] : text.matchAll(KANJI_NUMBER)) {
     const value = kanjiValue(run);
     if (value > 1) found.add(String(value));

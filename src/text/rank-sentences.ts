@@ -90,6 +90,28 @@ export function* rankSentences(
   };
 }
 
+/** A sentence that an extract takes, word for word. */
+export interface RankedSentence {
+  /** The place of its line in the list. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** The sentences of an extract within a number of characters, the best first. */
+export function* bestSentences(
+  lines: readonly SpokenLine[],
+  maxCharacters: number,
+): Slices<readonly RankedSentence[]> {
+  const choice = new Choice(lines, maxCharacters);
+  yield* cover(yield* weighSentences(lines, new Set()), choice);
+  return choice.byRank;
+}
+
+/** Whether a sentence tells of a decision or a promise. */
+export function isDecision(sentence: string): boolean {
+  return DECISION.test(sentence);
+}
+
 /**
  * Takes the sentences with the most new content for their length, in rounds.
  * @returns the best of all, whether it fitted or not
@@ -127,6 +149,8 @@ function* cover(candidates: readonly Candidate[], choice: Choice): Slices<Candid
 class Choice {
   readonly #lines: readonly SpokenLine[];
   readonly #chosen = new Map<number, Candidate[]>();
+  /** The chosen sentences in the order in which they were taken. */
+  readonly byRank: RankedSentence[] = [];
   readonly #covered = new Set<Item>();
   #room: number;
 
@@ -148,6 +172,7 @@ class Choice {
     // The last line needs no line break.
     if (cost > this.#room + 1) return;
     this.#room -= cost;
+    this.byRank.push({ line: candidate.line, text: candidate.text });
     const parts = this.#chosen.get(candidate.line);
     if (parts === undefined) this.#chosen.set(candidate.line, [candidate]);
     else parts.push(candidate);
@@ -276,8 +301,9 @@ function piecesOf(sentence: string): string[] {
 /** Least length of a line that represents its author, in UTF-16 units. */
 const LEAST_SAID = 12;
 
-/** Content that a digest keeps verbatim: a link, an identifier, a number, a name. */
+/** Content that a digest keeps verbatim. */
 interface Fact {
+  readonly kind: "link" | "identifier" | "number" | "name";
   readonly text: string;
   readonly worth: number;
   /** Its place in its sentence, in UTF-16 units. */
@@ -287,12 +313,15 @@ interface Fact {
 
 const LINK = /https?:\/\/[^\s<>")]+/g;
 /**
- * Code, issue numbers, inner capitals, underscores, paths. `\b(?<!\bX+?)` is the first `\b` in a run of X: starting at
+ * Code, issue numbers, keys of tickets, versions, inner capitals, underscores, paths, hashes. `\b(?<!\bX+?)` is the first `\b` in a run of X: starting at
  * later ones would read the whole run again each time (`aéaéaé…`), without finding more.
  */
 const IDENTIFIER = new RegExp(
   [
     /`[^`\s]+`|#\d+/u,
+    /(?<![\p{L}\p{N}_-])\p{Lu}[\p{Lu}\p{N}]{1,15}-\d{1,9}(?![\p{L}\p{N}_-])/u,
+    /(?<![\p{L}\p{N}_.])v?\d{1,6}(?:\.\d{1,6}){2,4}(?:-[\w.]{1,30})?(?![\p{L}\p{N}_])/u,
+    /(?<![\p{L}\p{N}_])(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[\da-f]{7,64}(?![\p{L}\p{N}_])/u,
     /\b(?<!\b\p{Ll}+?)\p{Ll}+\p{Lu}[\p{L}\p{N}_]*/u,
     /\b(?<!\b[\p{L}\p{N}]+?)[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+/u,
     /~?(?:\/[\w.-]+){2,}/u,
@@ -306,24 +335,24 @@ const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:[.,:-]\d+)*(?![\p{L}\p{N}_])/gu;
 /** A capital inside a sentence; in German that is every noun, which costs little. */
 const NAME = /(?<=[\p{Ll},] )\p{Lu}\p{Ll}{2,}/gu;
 
-const PATTERNS: readonly (readonly [pattern: RegExp, worth: number])[] = [
-  [LINK, 1.5],
-  [IDENTIFIER, 1.2],
-  [NUMBER, 1],
-  [NAME, 1],
+const PATTERNS: readonly (readonly [kind: Fact["kind"], pattern: RegExp, worth: number])[] = [
+  ["link", LINK, 1.5],
+  ["identifier", IDENTIFIER, 1.2],
+  ["number", NUMBER, 1],
+  ["name", NAME, 1],
 ];
 
 /** The facts of a sentence in order; a part of a longer fact is not listed. */
 export function factsOf(sentence: string): Fact[] {
   let found: Fact[] = [];
-  for (const [pattern, worth] of PATTERNS) {
+  for (const [kind, pattern, worth] of PATTERNS) {
     const added: Fact[] = [];
     let next = 0;
     for (const { 0: text, index: from } of sentence.matchAll(pattern)) {
       const to = from + text.length;
       // Both lists are sorted and free of overlaps, so one pass suffices.
       while ((found[next]?.to ?? Infinity) <= from) next++;
-      if ((found[next]?.from ?? Infinity) >= to) added.push({ text, worth, from, to });
+      if ((found[next]?.from ?? Infinity) >= to) added.push({ kind, text, worth, from, to });
     }
     found = [...found, ...added].toSorted((a, b) => a.from - b.from);
   }

@@ -13,6 +13,7 @@ export function compactorTexts(prompts: Prompts): CompactorTexts {
     memorySave: prompts.render("tool-memory-save", {}),
     memoryResult: (values) => prompts.render("memory-result", values),
     shorten: (values) => prompts.render("compactor-shorten", values),
+    again: (values) => prompts.render("compactor-again", values),
     editNote: (values) => prompts.render("edit-note", values),
     absence: ({ kind, from, to }) => prompts.render("absence", { kind, fromTime: from, toTime: to }),
     undelivered: ({ kind, asked, missing, of }) =>

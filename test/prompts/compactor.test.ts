@@ -87,6 +87,13 @@ test("a merge, a shortening and the result of memory_save say their numbers", ()
     /The 4 texts.*At most 120 characters\./s,
   );
   assert.match(prompts.render("compactor-shorten", { limit: 60, unit: "words" }), /^\[System: .*at most 60 words/s);
+  const again = { script: "", missing: [], limit: 60, unit: "words" } as const;
+  const asked = (reason: "talk" | "too_little" | "script" | "facts", values = {}): string =>
+    prompts.render("compactor-again", { ...again, ...values, reason });
+  for (const reason of ["talk", "too_little", "script", "facts"] as const)
+    assert.match(asked(reason), /^\[System: [^]*\n\nAt most 60 words\. Write the summary and nothing else\.$/);
+  assert.match(asked("script", { script: "Thai" }), /written in Thai characters/);
+  assert.match(asked("facts", { missing: ['"a"', '"b"'] }), /\n- "a"\n- "b"\nThey are quoted/);
   assert.equal(
     prompts.render("memory-result", { kept: 2, dropped: [] }),
     "2 kept, 0 dropped.\nThen write the summary, all of it: of what you wrote beside a call, nothing is kept.",

@@ -3,7 +3,13 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { rankSentences, type SpokenLine, factsOf } from "../../src/text/rank-sentences.ts";
+import {
+  bestSentences,
+  isDecision,
+  rankSentences,
+  type SpokenLine,
+  factsOf,
+} from "../../src/text/rank-sentences.ts";
 import { type Slices, inSlices } from "../../src/async/cooperative.ts";
 import { questionTerms, rankDocuments, splitSentences, terms } from "../../src/text/terms.ts";
 import { atOnce } from "../support/at-once.ts";
@@ -169,10 +175,32 @@ describe("facts", () => {
     assert.deepEqual(found("--x..a/b -v a.b"), ["x..a/b"]);
   });
 
+  test("are keys of tickets, versions and hashes", () => {
+    assert.deepEqual(
+      found(
+        "see WEIR-412 and AB-1x, v1.4.2-beta.1, 10.0.3 or 1.2.3.4, commit 9f86d081 of deadbeef and 1234567",
+      ),
+      ["WEIR-412", "v1.4.2-beta.1", "10.0.3", "1.2.3.4", "9f86d081", "1234567"],
+    );
+  });
+
   test("that are part of a longer one are none of their own", () => {
     assert.deepEqual(found("https://x.org/a_b/12 and 3"), ["https://x.org/a_b/12", "3"]);
     assert.deepEqual(found("v1.2 of #7"), ["#7"]);
   });
+});
+
+test("the best sentences of an extract are those that it has, the best first", () => {
+  const lines = [
+    line("Ann", "Nice weather today. The kettle is on again."),
+    line("Ben", "We decided on https://example.org/plan for 340 € in WEIR-412."),
+    line("Ann", "The gate needs paint."),
+  ];
+  const best = atOnce(bestSentences(lines, 100));
+  assert.deepEqual(best[0], { line: 1, text: lines[1]?.text });
+  const digest = extractiveDigest(lines, 100);
+  for (const { text } of best) assert.ok(digest.includes(text), text);
+  assert.deepEqual([isDecision(lines[1]?.text ?? ""), isDecision("The gate needs paint.")], [true, false]);
 });
 
 describe("terms", () => {

@@ -5,6 +5,7 @@ import type { Seq } from "../../core/ids.ts";
 import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
 import type { RetryingModel } from "../../llm/retrying-model.ts";
 import type { RequestLimits } from "./requests.ts";
+import type { SecondTryReason } from "./second-try.ts";
 import type { SummaryRejection } from "./summary-checks.ts";
 import type { WriterOptions } from "./writer.ts";
 
@@ -36,6 +37,8 @@ export interface AttemptOptions
   /** Finished parts of the same range from an earlier attempt. */
   readonly done: JobResult;
   readonly signal: AbortSignal;
+  /** Called when a summary is asked for once more; at most once an attempt. Default: no listener. */
+  readonly onSecondTry?: (reason: SecondTryReason) => void;
   /** Called after each finished part of a long transcript, before the next call. */
   readonly onProgress: (result: JobResult) => Promise<void>;
 }

@@ -9,6 +9,8 @@ import { inSlices } from "../../async/cooperative.ts";
 import { type SummaryRejection, rejectionOf } from "./summary-checks.ts";
 import type { AttemptOptions, AttemptOutcome, Material, SummarisedRange } from "./attempt.ts";
 import { type Chunk, chunkTranscript, legalEnds, MIN_CHUNK_TOKENS, wholeTranscript } from "./chunks.ts";
+import { SecondTry } from "./second-try.ts";
+import { linesOf, linesOfTexts } from "./source.ts";
 import { RequestBuilder, summaryMessages, type SummaryText, type WorkerAgent } from "./requests.ts";
 import { sourcesOf, transcribe, type TranscriptLine } from "./transcript.ts";
 import {
@@ -65,6 +67,7 @@ class SummaryAttempt {
   /** Token budget of a transcript in one request. */
   #room: number;
   readonly #budget: CallBudget;
+  readonly #secondTry: SecondTry;
   /** The requested model, or the fallback that answered last. */
   #modelName: string;
   /** The last request, and the usage of the last answered one. */
@@ -82,6 +85,7 @@ class SummaryAttempt {
     this.#material = material;
     this.#options = options;
     this.#budget = new CallBudget(options.maxCalls);
+    this.#secondTry = new SecondTry((reason) => options.onSecondTry?.(reason));
     this.#modelName = options.modelName;
     this.#window = options.windowTokens;
     this.#lines = material.entries === null ? [] : transcribe(material.entries, agent);
@@ -326,7 +330,9 @@ class SummaryAttempt {
   ): Promise<Written> {
     const messages = this.#requests.transcript(text, lines, limits, place);
     const [sources, beside] = [this.#isMemory ? sourcesOf(lines) : null, this.#requests.beside(lines)];
-    return this.#ask({ ...limits, messages, sources, beside, sample: text });
+    const { agentName, time } = this.#agent;
+    const said = linesOf(lines, text, agentName, (at) => time.day(at));
+    return this.#ask({ ...limits, messages, sources, beside, sample: text, lines: said });
   }
 
   #fitsRequest(summaries: readonly SummaryText[]): boolean {
@@ -347,8 +353,9 @@ class SummaryAttempt {
       return this.#combine(halves, limits);
     }
     const messages = this.#requests.merge(summaries, limits);
-    const sample = summaries.map(({ text }) => text).join("\n");
-    return this.#ask({ ...limits, messages, sources: null, sample, keptCalls: 0 });
+    const texts = summaries.map(({ text }) => text);
+    const lines = linesOfTexts(texts);
+    return this.#ask({ ...limits, messages, sources: null, sample: texts.join("\n"), lines, keptCalls: 0 });
   }
 
   /** Merges into a summary so short that two of them fit one request. */
@@ -381,6 +388,7 @@ class SummaryAttempt {
         agentName,
         time,
         budget: this.#budget,
+        secondTry: this.#secondTry,
       },
     );
     if (written.kind === "written") this.#modelName = written.model;

@@ -7,6 +7,8 @@ export const REJECTION_KINDS = [
   "empty",
   "cut_off",
   "refusal",
+  "talk",
+  "too_little",
   "over_cap",
   "inflated",
   "calls_spent",

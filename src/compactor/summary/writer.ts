@@ -24,9 +24,13 @@ import {
   NOTHING_SAVED,
   type SavedDrafts,
 } from "../../memory/save-call.ts";
+import { withoutOffer } from "./not-a-summary.ts";
+import { isBetter, quotedFacts, type SecondTry, type SummaryFault, SummaryJudge } from "./second-try.ts";
+import type { SourceLine } from "./source.ts";
 import { cleanSummary, type SummaryRejection, rejectionOf } from "./summary-checks.ts";
+import { withoutOrders } from "./summary-orders.ts";
 
-/** Calls reserved for a summary's text and for a shorter version of it; the other calls may be rounds of `memory_save`. */
+/** Calls reserved for a summary's text and for a shorter or better version of it; the other calls may be rounds of `memory_save`. */
 export const TEXT_CALLS = 2;
 const MEMORY_SAVE = "memory_save";
 /** Share of the wanted length to ask of a shorter version, since models count badly. */
@@ -36,6 +40,13 @@ export interface WriterTexts {
   readonly memorySave: string;
   memoryResult(values: { readonly kept: number; readonly dropped: readonly string[] }): string;
   shorten(values: LengthLimit): string;
+  again(values: AgainValues): string;
+}
+
+interface AgainValues extends LengthLimit {
+  readonly reason: SummaryFault["reason"];
+  readonly script: string;
+  readonly missing: readonly string[];
 }
 
 /** The model calls left to one attempt. Every request counts, also a failed one that is retried or passed to a fallback. */
@@ -70,6 +81,7 @@ export interface WriterOptions {
   readonly texts: WriterTexts;
   readonly memorySave: Pick<MemorySave, "parameters" | "check">;
   readonly budget: CallBudget;
+  readonly secondTry: SecondTry;
   readonly signal: AbortSignal;
   /** Called before each attempt at a model. Default: no listener. */
   readonly onAttempt?: (model: string, estimatedTokens: number) => void;
@@ -91,6 +103,8 @@ export interface WritingTask {
   readonly beside?: readonly string[];
   /** A text in the language of the summary. */
   readonly sample: string;
+  /** What is summarised. */
+  readonly lines: readonly SourceLine[];
   /** Calls of the attempt that are reserved for later summaries. */
   readonly keptCalls: number;
 }
@@ -181,62 +195,131 @@ export function estimateRequest(messages: readonly ModelMessage[], tools: readon
   return messages.reduce((sum, message) => sum + estimateMessage(message), toolTokens);
 }
 
+/** A conversation with a summariser up to its first text. */
+interface Conversation {
+  readonly model: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  readonly saved: SavedDrafts;
+}
+
 /**
- * Has a model write one summary: rounds of `memory_save` first, then the text. If the text is too long, a shorter one is
- * asked for once.
+ * Has a model write one summary: rounds of `memory_save` first, then the text. A text that is too long is asked for once
+ * more, shorter; one with another fault once more, with what is wrong, if the attempt has not done so before.
  * @throws ModelError
  */
 export async function writeSummary(task: WritingTask, options: WriterOptions): Promise<Written> {
   const tools = memoryTools(options, task.sources !== null);
   let messages = task.messages;
   let saved = NOTHING_SAVED;
-  let isShortened = false;
   let { modelName } = options;
   for (;;) {
     const callsLeft = options.budget.left - task.keptCalls;
     if (callsLeft <= 0) return { kind: "refused", rejection: CALLS_SPENT };
     const fits = estimateRequest(messages, tools) + task.maxOutputTokens <= options.windowTokens;
     // Earlier rounds are dropped if they no longer fit; their memories are kept.
-    if (!fits && !isShortened) messages = task.messages;
-    const maySave = fits && !isShortened && task.sources !== null && callsLeft > TEXT_CALLS;
+    if (!fits) messages = task.messages;
+    const maySave = fits && task.sources !== null && callsLeft > TEXT_CALLS;
     const toolChoice = maySave ? "auto" : "none";
     const answer = await ask(task, options, { model: modelName, messages, tools, toolChoice });
     if (answer === null) return { kind: "refused", rejection: emptyRejection(task) };
     // Asking the failed model first again would cost calls each time.
     modelName = answer.model;
-    if (maySave && answer.calls.length > 0) {
-      const checked = runCalls(answer.calls, task, options);
-      saved = joinSaved(saved, checked);
-      messages = [
-        ...messages,
-        { role: "assistant", text: answer.text, calls: answer.calls },
-        ...checked.results,
-      ];
-      continue;
+    if (!maySave || answer.calls.length === 0) {
+      const conversation = { model: modelName, messages, tools, saved };
+      return settle(answer, conversation, callsLeft > 1, task, options);
     }
-    const text = cleanSummary(answer.text);
-    const rejection = rejectionOf({ text, finish: answer.finish }, task);
-    if (rejection === null) return { kind: "written", text, model: answer.model, saved };
-    if (isShortened || callsLeft <= 1 || !isTooLong(text, rejection, task))
-      return { kind: "refused", rejection };
-    isShortened = true;
-    messages = askShorter(answer.text, messages, tools, task, options);
+    const checked = runCalls(answer.calls, task, options);
+    saved = joinSaved(saved, checked);
+    messages = [
+      ...messages,
+      { role: "assistant", text: answer.text, calls: answer.calls },
+      ...checked.results,
+    ];
   }
 }
 
-/** Asks for a shorter version, with as much of the overlong text as fits the window. */
-function askShorter(
+/** Checks a first text, and asks for another one if need be. */
+async function settle(
+  answer: ModelAnswer,
+  conversation: Conversation,
+  mayAskAgain: boolean,
+  task: WritingTask,
+  options: WriterOptions,
+): Promise<Written> {
+  const text = summaryIn(answer, task);
+  const rejection = rejectionOf({ text, finish: answer.finish }, task);
+  const judge = new SummaryJudge(task.lines, {
+    sourceTokens: task.sourceTokens,
+    wantedTokens: wantedTokens(task),
+  });
+  const written = { kind: "written", text, model: answer.model, saved: conversation.saved } as const;
+  if (rejection !== null) {
+    if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
+    const messages = askedAgain(answer.text, shortenMessage(task, options), conversation, task, options);
+    return secondText({ ...conversation, messages }, judge, task, options);
+  }
+  // The stand-in's extract is what the facts are taken from, and it cannot obey.
+  const fault = answer.isStandIn === true ? null : await judge.faultOf(text);
+  if (fault === null) return written;
+  const asIs: Written = fault.rejection === null ? written : { kind: "refused", rejection: fault.rejection };
+  const messages = askedAgain(answer.text, againMessage(fault, task, options), conversation, task, options);
+  const tokens = estimateRequest(messages, conversation.tools) + task.maxOutputTokens;
+  const mayAsk = mayAskAgain && options.budget.left > task.keptCalls && tokens <= options.windowTokens;
+  if (!mayAsk || !options.secondTry.take(fault.reason)) return asIs;
+  try {
+    const second = await secondText({ ...conversation, messages }, judge, task, options);
+    if (asIs.kind === "refused") return second;
+    return second.kind === "written" && isBetter(fault, await judge.faultOf(second.text)) ? second : asIs;
+  } catch (error) {
+    // The first one is paid for, and may be committed.
+    if (!(error instanceof ModelError) || asIs.kind === "refused") throw error;
+    return asIs;
+  }
+}
+
+/** The second text of a conversation: nothing further is asked for. */
+async function secondText(
+  { model, messages, tools, saved }: Conversation,
+  judge: SummaryJudge,
+  task: WritingTask,
+  options: WriterOptions,
+): Promise<Written> {
+  if (options.budget.left <= task.keptCalls) return { kind: "refused", rejection: CALLS_SPENT };
+  const answer = await ask(task, options, { model, messages, tools, toolChoice: "none" });
+  if (answer === null) return { kind: "refused", rejection: emptyRejection(task) };
+  const text = summaryIn(answer, task);
+  const rejection =
+    rejectionOf({ text, finish: answer.finish }, task) ?? (await judge.faultOf(text))?.rejection ?? null;
+  if (rejection !== null) return { kind: "refused", rejection };
+  return { kind: "written", text, model: answer.model, saved };
+}
+
+function summaryIn({ text }: ModelAnswer, { lines }: WritingTask): string {
+  return withoutOrders(withoutOffer(cleanSummary(text)), lines);
+}
+
+/** A conversation with what is wrong with its text, and as much of the text as fits the window. */
+function askedAgain(
   text: string,
-  messages: readonly ModelMessage[],
-  tools: readonly ToolSpec[],
+  request: ModelMessage,
+  { messages, tools }: Conversation,
   task: WritingTask,
   options: WriterOptions,
 ): ModelMessage[] {
-  const shorter = shortenMessage(task, options);
-  const taken = estimateRequest([...messages, shorter], tools) + task.maxOutputTokens;
+  const taken = estimateRequest([...messages, request], tools) + task.maxOutputTokens;
   const shown = capText(text, options.windowTokens - taken);
-  if (shown === "") return [...task.messages, shorter];
-  return [...messages, { role: "assistant", text: shown, calls: [] }, shorter];
+  if (shown === "") return [...task.messages, request];
+  return [...messages, { role: "assistant", text: shown, calls: [] }, request];
+}
+
+function againMessage(
+  { reason, script, missing }: SummaryFault,
+  task: WritingTask,
+  { texts }: WriterOptions,
+): ModelMessage {
+  const limit = lengthLimit(wantedTokens(task), task.sample, task.isDense);
+  return { role: "user", text: texts.again({ reason, script, missing: quotedFacts(missing), ...limit }) };
 }
 
 function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {

@@ -31,7 +31,7 @@ export function conversation(length: number): Entry[] {
     said(
       index + 1,
       index % 2 === 0 ? "Ann" : "Ben",
-      `We talk about topic ${index} and nothing but topic ${index}.`,
+      `We talk about topic-${index} and nothing but topic-${index}.`,
     ),
   );
 }

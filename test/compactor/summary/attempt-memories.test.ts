@@ -6,9 +6,9 @@ import { attempt, GOOD, leaf, messagesOf, textOf } from "./attempt-harness.ts";
 
 const first = {
   type: "decision",
-  subject: "topic 2",
+  subject: "topic-2",
   statement: "Topic 2 is the one that counts.",
-  quote: "topic 2 and nothing but",
+  quote: "topic-2 and nothing but",
   sources: [3],
   importance: 0.8,
 };

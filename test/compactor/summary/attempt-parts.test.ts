@@ -30,7 +30,7 @@ import {
 const entries = conversation(200);
 const small = { windowTokens: 4500, capTokens: 120 };
 const partOf = (request: ChatRequest): string =>
-  `Part: ${/topic \d+/.exec(transcriptOf(request))?.[0]} and more.`;
+  `Part: ${/topic-\d+/.exec(transcriptOf(request))?.[0]} and more.`;
 const isMerge = (request: ChatRequest): boolean => transcriptOf(request) === "";
 
 function respond(server: ModelServer, failAt = Number.POSITIVE_INFINITY): void {
@@ -99,7 +99,7 @@ suite("a transcript larger than the window", () => {
     );
     const merge = messagesOf(server.requests.at(-1)?.body);
     assert.match(merge.at(-1)?.text ?? "", new RegExp(`The ${parts.length} texts above`));
-    assert.match(merge[1]?.text ?? "", /^\[Compaction Summary\]:\nPart: topic 0 and more\./);
+    assert.match(merge[1]?.text ?? "", /^\[Compaction Summary\]:\nPart: topic-0 and more\./);
   });
 });
 
@@ -326,7 +326,7 @@ suite("the parts of a transcript", () => {
     await using server = await startModelServer();
     server.respond((request) => text(partOf(request)));
     const tried = await attempt(server, leaf(entries), small);
-    assert.match(textOf(tried), /^Part: topic 0 and more\.\nPart: topic \d+ and more\.\n/);
+    assert.match(textOf(tried), /^Part: topic-0 and more\.\nPart: topic-\d+ and more\.\n/);
     assert.ok(server.requests.every(({ body }) => !isMerge(body)));
   });
 
@@ -334,9 +334,9 @@ suite("the parts of a transcript", () => {
     await using server = await startModelServer();
     const cites = (line: number, topic: number): object => ({
       type: "fact",
-      subject: `topic ${topic}`,
-      statement: `Topic ${topic} was talked about.`,
-      quote: `topic ${topic} and`,
+      subject: `topic-${topic}`,
+      statement: `Topic-${topic} was talked about.`,
+      quote: `topic-${topic} and`,
       sources: [line],
     });
     server.respond((request) => {

@@ -82,7 +82,7 @@ suite("a summary of a range", () => {
     assert.equal(system?.role, "system");
     assert.match(system?.text ?? "", /\n> Be kind to the crew\.\n/);
     assert.match(background?.text ?? "", /^\[System: background.*\n> Ann founded the club\.$/);
-    assert.match(transcript?.text ?? "", /^1\. \[2026-11-21 14:01\] Ann: We talk[^]*\n40\. \[.*topic 39\.$/);
+    assert.match(transcript?.text ?? "", /^1\. \[2026-11-21 14:01\] Ann: We talk[^]*\n40\. \[.*topic-39\.$/);
     assert.match(task?.text ?? "", /^\[System: your task\]\nSummarise the transcript above, lines 1 to 40/);
     assert.match(task?.text ?? "", /At most 120 words\./);
     assert.equal(request?.tools, undefined);

@@ -29,6 +29,7 @@ const BAD = "zxqbad";
 const GOOD = "Ann measures the river each morning; the readings are in the green book.";
 const TOO_LONG = `${BAD} Ann measured the river above the mill again. `.repeat(40);
 const REFUSAL = `I'm sorry, but I can't summarise that ${BAD} conversation.`;
+const TALK = `Sure! I would ask for a new gauge. What do you think, ${BAD}?`;
 const cutOff = text(`${BAD} Ann measures the river and`, { finish: "length" });
 
 interface JobRow extends Record<string, unknown> {
@@ -122,6 +123,37 @@ test("a summary that is too long is committed once it is written shorter", async
   assert.ok(tokensAfter !== null && tokensAfter < tokensBefore * 0.7);
   assert.equal(summariserRequests(server).length, 2);
   assert.deepEqual(refusals(weir), [], "it was no failed attempt");
+  assert.deepEqual(await rowsWith(open, BAD), []);
+});
+
+test("an answer to the chat is asked for once more: the event says why, and nothing of it is kept", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, (_, index) => text(index === 0 ? TALK : GOOD));
+  const room = "talk";
+  await fillTo(scene, room, BACKGROUND);
+  await using weir = await scene.start();
+  await ask(weir, server, room, "are you there?");
+  const { secondTries } = await compaction(weir, room, "committed");
+  assert.deepEqual(secondTries, ["talk"]);
+  assert.equal(summariserRequests(server).length, 2);
+  assert.deepEqual(refusals(weir), [], "it was no failed attempt");
+  assert.deepEqual(await rowsWith(open, BAD), []);
+});
+
+test("a summariser that only answers the chat costs two calls an attempt", async () => {
+  await using scene = await openScene();
+  const { server, open } = scene;
+  script(server, () => text(TALK));
+  const room = "chatty";
+  await fillTo(scene, room, BACKGROUND);
+  await using weir = await scene.start({ agent: `fallbacks = ["${SPARE}"]` });
+  await ask(weir, server, room, "are you there?");
+  const { reason, secondTries } = await compaction(weir, room, "failed");
+  assert.equal(reason, "talk: it speaks to somebody");
+  assert.deepEqual(refusals(weir), ["talk", "talk", "talk", "talk"]);
+  assert.deepEqual(secondTries, ["talk", "talk", "talk", "talk"]);
+  assert.equal(summariserRequests(server).length, 2 * refusals(weir).length);
   assert.deepEqual(await rowsWith(open, BAD), []);
 });
 

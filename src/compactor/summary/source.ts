@@ -1,0 +1,96 @@
+import { SliceCounter, type Slices } from "../../async/cooperative.ts";
+import { displayName } from "../../text/text.ts";
+import { normalWords } from "../../text/normal-text.ts";
+import { terms } from "../../text/terms.ts";
+import type { TranscriptLine } from "./transcript.ts";
+
+/** A line of what is summarised, as the checks of its summary read it. */
+export interface SourceLine {
+  /** "": nobody is known to have said it. */
+  readonly author: string;
+  readonly text: string;
+  /** The ISO day on which it was said; "": unknown. */
+  readonly day: string;
+  /** Whether a person said it. */
+  readonly isOfPerson: boolean;
+  /** Whether a person or an agent said it: not a tool's result. */
+  readonly isSpoken: boolean;
+}
+
+/**
+ * The lines of a transcript, or of a chunk of one.
+ * @param whole the transcript's text: a message of which it has only a piece counts as nobody's words
+ * @param dayOf the ISO day of a time
+ */
+export function linesOf(
+  transcript: readonly TranscriptLine[],
+  whole: string,
+  agentName: string,
+  dayOf: (at: Date) => string,
+): SourceLine[] {
+  const last = transcript.length - 1;
+  return transcript.map(({ entry, body }, index): SourceLine => {
+    const day = dayOf(entry.at);
+    const isPiece = (index === 0 || index === last) && !whole.includes(body);
+    if (isPiece) return { author: "", text: body, day, isOfPerson: false, isSpoken: false };
+    switch (entry.kind) {
+      case "user": {
+        const { author, text } = entry;
+        const name = displayName(author.name);
+        return { author: name, text, day, isOfPerson: !author.isBot, isSpoken: true };
+      }
+      case "assistant":
+        return { author: agentName, text: entry.text, day, isOfPerson: false, isSpoken: true };
+      case "notice": {
+        const author = entry.edits === null ? "" : displayName(entry.edits.author);
+        return { author, text: entry.text, day, isOfPerson: author !== "", isSpoken: author !== "" };
+      }
+      default:
+        return { author: "", text: body, day, isOfPerson: false, isSpoken: false };
+    }
+  });
+}
+
+/** The lines of summaries that become one. */
+export function linesOfTexts(texts: readonly string[]): SourceLine[] {
+  return texts.flatMap((text) =>
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => ({ author: "", text: line, day: "", isOfPerson: false, isSpoken: true })),
+  );
+}
+
+/** Names of the people who speak in the lines. */
+export function peopleOf(lines: readonly SourceLine[]): ReadonlySet<string> {
+  return new Set(lines.flatMap(({ author, isOfPerson }) => (isOfPerson && author !== "" ? [author] : [])));
+}
+
+const SLICE_CHARACTERS = 4000;
+
+/** The words of the lines, each once, without numbers. */
+export function* wordsOf(lines: readonly SourceLine[]): Slices<ReadonlySet<string>> {
+  const slice = new SliceCounter(SLICE_CHARACTERS);
+  const words = new Set<string>();
+  for (const { author, text } of lines) {
+    for (const word of terms(`${author} ${text}`)) if (!/\d/.test(word)) words.add(word);
+    if (slice.isOver(text.length)) yield;
+  }
+  return words;
+}
+
+/** Whether one of these names, or a part of one, is a word of the text. */
+export function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
+  const words = ` ${normalWords(text)} `;
+  return [...names].some((name) =>
+    normalWords(name)
+      .split(" ")
+      .some(
+        (part) => part !== "" && (words.includes(` ${part} `) || (isUnspaced(part) && words.includes(part))),
+      ),
+  );
+}
+
+function isUnspaced(text: string): boolean {
+  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u.test(text);
+}
