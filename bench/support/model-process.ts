@@ -95,16 +95,18 @@ async function extractOf(body: Buffer, maxCharacters: number): Promise<string> {
   const lines = source
     .split("\n")
     .map((line) => ({ time: "", author: "", text: line.replace(LINE_HEAD, "") }));
-  const best = await inSlices(bestSentences(lines, Math.max(maxCharacters, toldLength(body))));
+  const best = await inSlices(bestSentences(lines, toldLength(body)));
   const facts = new Set(best.flatMap(({ text }) => factsOf(text).map((fact) => fact.text)));
-  const kept = [...facts].join(", ").slice(0, Math.floor(maxCharacters / 2));
+  const kept = [...facts].join(", ").slice(0, Math.floor(maxCharacters * 0.8));
   const told = `${kept}. ${best.map(({ text }) => text).join(" ")}`.slice(0, maxCharacters);
   return `- ${best.length === 0 ? talk(maxCharacters) : told}`;
 }
 
 /** Length of a summary, in characters: slightly below the task's limit of words. */
 function toldLength(body: Buffer): number {
-  const words = /At most ([\d,]+) words/.exec(body.subarray(-2000).toString())?.[1] ?? "100";
+  // Behind the task come the tools.
+  const task = body.lastIndexOf("At most ");
+  const words = /^At most ([\d,]+) words/.exec(body.subarray(task, task + 40).toString())?.[1] ?? "100";
   return Math.floor(Number(words.replaceAll(",", "")) * 6 * 0.9);
 }
 

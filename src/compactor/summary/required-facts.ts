@@ -43,8 +43,9 @@ const TIME = "2026-11-21 14:05";
 /** Longest fact, in UTF-16 units: a truncated link is useless. */
 const LONGEST = 200;
 const LONGEST_DATE = 120;
-/** Share of the required facts that a summary may lack, or most summaries of real models would be asked for twice. */
-const TOLERATED = 0.2;
+/** A summary has at least so many of the required facts, and of the others this share: asking twice costs as much as two summaries. */
+const NEEDED = 4;
+const NEEDED_SHARE = 0.5;
 const CODE = /```[^`]*(?:```|$)/gu;
 /** Longest beginning of a message that is read, in UTF-16 units. */
 const LONGEST_MESSAGE = 1500;
@@ -107,7 +108,7 @@ export function* missingFacts(text: string, facts: readonly RequiredFact[]): Sli
 
 /** Whether a summary that lacks so many of its facts is good enough. */
 export function isTolerable(missing: number, required: number): boolean {
-  return missing <= Math.floor(required * TOLERATED);
+  return missing <= Math.floor(Math.max(0, required - NEEDED) * (1 - NEEDED_SHARE));
 }
 
 /** Logs and code are pasted for a question, and their details are seldom worth keeping. */
