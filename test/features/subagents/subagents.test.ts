@@ -74,6 +74,8 @@ test("one that ends in time is told by the result of its call, costs its agent, 
   assertBlank(closed);
   assert.deepEqual([closed[0]?.state, closed[0]?.told], ["done", "call"]);
   assert.ok(Number(closed[0]?.["tokensIn"]) > 0);
+  // Nobody waits for a call's row: it may come after the answer.
+  await until("a row of each call", async () => (await beside.sql("select from model_calls")).length >= 4);
   const costs = await beside.sql(
     "select purpose, turn_id is not null as of_turn, count(*)::int from model_calls group by 1, 2 order by 1",
   );
