@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 
-import type { FaultScript } from "./faults.ts";
+import { type FaultScript, waitIfSlow } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Workspace } from "./model.ts";
 
@@ -46,7 +45,7 @@ export class Downloads {
     response: ServerResponse,
   ): Promise<number> {
     const fault = this.#faults.take("files.download", { file: fileId });
-    if (fault?.fault === "slow_before") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    await waitIfSlow(fault, "slow_before", this.#stopping);
     if (fault?.fault === "hang_before") return 0;
     if (authorization !== `Bearer ${this.#botToken}`) {
       response.writeHead(302, { location: "/signin" }).end();
