@@ -65,7 +65,7 @@ export class Downloads {
       response.destroy();
       return 0;
     }
-    if (fault?.fault === "slow_after") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    await waitIfSlow(fault, "slow_after", this.#stopping);
     response.end(file.content.subarray(half));
     return 200;
   }
