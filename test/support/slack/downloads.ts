@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-import { type FaultScript, waitIfSlow } from "./faults.ts";
+import { type FaultScript, waitAsSlow } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Workspace } from "./model.ts";
 
@@ -45,7 +45,7 @@ export class Downloads {
     response: ServerResponse,
   ): Promise<number> {
     const fault = this.#faults.take("files.download", { file: fileId });
-    await waitIfSlow(fault, "slow_before", this.#stopping);
+    if (fault?.fault === "slow_before") await waitAsSlow(fault, this.#stopping);
     if (fault?.fault === "hang_before") return 0;
     if (authorization !== `Bearer ${this.#botToken}`) {
       response.writeHead(302, { location: "/signin" }).end();
@@ -65,7 +65,7 @@ export class Downloads {
       response.destroy();
       return 0;
     }
-    await waitIfSlow(fault, "slow_after", this.#stopping);
+    if (fault?.fault === "slow_after") await waitAsSlow(fault, this.#stopping);
     response.end(file.content.subarray(half));
     return 200;
   }

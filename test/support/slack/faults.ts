@@ -30,13 +30,10 @@ export type ScriptedFault = Fault & {
   readonly times?: number;
 };
 
+type SlowFault = Extract<Fault, { readonly fault: "slow_before" | "slow_after" }>;
+
 /** Waits as a slow call does. @throws Error when the server stops */
-export async function waitIfSlow(
-  fault: Fault | undefined,
-  when: "slow_before" | "slow_after",
-  stopping: AbortSignal,
-): Promise<void> {
-  if (fault?.fault !== when) return;
+export async function waitAsSlow(fault: SlowFault, stopping: AbortSignal): Promise<void> {
   if ("delayMs" in fault) await delay(fault.delayMs, undefined, { signal: stopping });
   else await unlessAborted(fault.until, stopping);
   stopping.throwIfAborted();

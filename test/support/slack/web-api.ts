@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 import { ApiError, Arguments } from "./arguments.ts";
-import { type Fault, type FaultScript, waitIfSlow } from "./faults.ts";
+import { type Fault, type FaultScript, waitAsSlow } from "./faults.ts";
 import type { CallEntry, Journal } from "./journal.ts";
 import { chatMethods } from "./methods-chat.ts";
 import { conversationMethods } from "./methods-conversations.ts";
@@ -92,10 +92,10 @@ export class WebApi {
     fault: Fault | undefined,
     response: ServerResponse,
   ): Promise<void> {
-    await waitIfSlow(fault, "slow_before", this.#stopping);
+    if (fault?.fault === "slow_before") await waitAsSlow(fault, this.#stopping);
     if (fault !== undefined && this.#failBefore(entry, fault, response)) return;
     const answer = this.#run(entry, args);
-    await waitIfSlow(fault, "slow_after", this.#stopping);
+    if (fault?.fault === "slow_after") await waitAsSlow(fault, this.#stopping);
     if (fault?.fault === "hang_after") {
       entry.outcome = "hung";
       return;
