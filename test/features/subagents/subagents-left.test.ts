@@ -78,7 +78,7 @@ test("a daemon that ends while a turn waits leaves it to the next, which goes on
     await using second = await startWithSubagents(connection, server);
     await until("answer", async () => (await toldIn(beside, room)).answers.length > 0);
     await untilClosed(beside, room);
-    assert.equal(second.platform.texts(room).length, 1);
+    await second.platform.until(() => second.platform.texts(room).length === 1);
     assert.equal(first.platform.texts(room).length, 0);
   }
   const asked = askedBySubagents(server);
