@@ -81,7 +81,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const { opened, store, secrets, current } = services;
 
   const { events, platforms } = makePlatforms(options, stack);
-  const { indexer, meaning, startIndexing } = await openIndexes(config, store, log, stack);
+  const { indexer, meaning, startIndexing } = await openIndexes(options, store, stack);
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const isClustered = cluster !== undefined;

@@ -7,11 +7,15 @@ import type { Meaning } from "./meaning.ts";
 /**
  * Opens the indexes of earlier texts: of their words and, where an embedding model is configured, their vectors. Without a
  * model, the code for vectors is not loaded.
+ * @param parts.lookUpWithinMs longest wait for a search by meaning, ms
  */
 export async function openIndexes(
-  { llm }: Config,
+  {
+    config: { llm },
+    log,
+    lookUpWithinMs,
+  }: { readonly config: Config; readonly log: Logger; readonly lookUpWithinMs?: number | undefined },
   { search, vectors, modelCalls }: Store,
-  log: Logger,
   stack: AsyncDisposableStack,
 ): Promise<{
   readonly indexer: Indexer;
@@ -31,7 +35,7 @@ export async function openIndexes(
     ]);
   const asked = createEmbeddings(llm.embeddings);
   const embeddings = stack.use(new BilledEmbeddings({ embeddings: asked, calls: modelCalls, log }));
-  const meaning = new MeaningSearch({ embeddings, vectors, log });
+  const meaning = new MeaningSearch({ embeddings, vectors, log, withinMs: lookUpWithinMs });
   const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));
   const startIndexing = async (): Promise<void> => {
     await indexer.start();

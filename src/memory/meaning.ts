@@ -63,12 +63,20 @@ export class Meaning {
   readonly #embeddings: BilledEmbeddings;
   readonly #vectors: VectorStore;
   readonly #log: Logger;
+  readonly #withinMs: number;
   /** Mean share of bits in which unrelated texts differ; null: not measured yet, and no search runs. */
   #apart: number | null = null;
   #failures = 0;
   #restsUntil = -Infinity;
 
-  constructor(parts: { embeddings: BilledEmbeddings; vectors: VectorStore; log: Logger }) {
+  /** @param parts.withinMs longest wait for a search, ms */
+  constructor(parts: {
+    embeddings: BilledEmbeddings;
+    vectors: VectorStore;
+    log: Logger;
+    withinMs?: number | undefined;
+  }) {
+    this.#withinMs = parts.withinMs ?? WITHIN_MS;
     this.#embeddings = parts.embeddings;
     this.#vectors = parts.vectors;
     this.#log = parts.log;
@@ -96,7 +104,7 @@ export class Meaning {
     const late = new AbortController();
     const until = query.signal === undefined ? late.signal : AbortSignal.any([late.signal, query.signal]);
     try {
-      const found = await withDeadline(this.#find(query, this.#apart, until), WITHIN_MS, query.signal);
+      const found = await withDeadline(this.#find(query, this.#apart, until), this.#withinMs, query.signal);
       if (found !== null) {
         this.#failures = 0;
         return found;

@@ -55,18 +55,25 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+/** Signals that come within this time are one request; the daemon waits for 150 ms. */
+const ONE_REQUEST_MS = 140;
+
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(`a ${signal} that arrives twice, from a whole group being stopped and from npm, drains as one`, async () => {
+  test(`a ${signal} that arrives twice, from a whole group being stopped and from npm, drains as one`, async (t) => {
     await using scene = await openScene();
     const { daemon, model, world } = scene;
     const gate = new Gate();
     model.reply(gate.between("This is the beginning", " and this is the end."));
     await world.say("room", "asked", "tell me something");
     await world.untilCall(({ operation }) => operation === "send");
+    const sentAt = performance.now();
     daemon.signal(signal);
     // Not at once: two of a kind that wait together are one to the kernel.
     await delay(20);
     daemon.signal(signal);
+    const apartMs = performance.now() - sentAt;
+    // On a machine that has made so much of it, they rightly count as two.
+    if (apartMs > ONE_REQUEST_MS) return t.skip(`${Math.round(apartMs)} ms passed between the two`);
     await daemon.errorLine("draining");
     gate.open();
     assert.deepEqual(await daemon.ended, { code: 0, signal: null });

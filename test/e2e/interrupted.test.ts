@@ -83,7 +83,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 test("an export whose database is lost, or whose disk is full, leaves no file, and ends with 1", async () => {
   const { started, release } = await held("memories", "memories", "export", "out.jsonl");
   await open.sql(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'weir-reader'",
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'weir-reader'",
   );
   await release();
   assert.equal((await started.finish()).code, 1);

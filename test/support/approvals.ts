@@ -6,6 +6,7 @@ import { openStore, type OpenStore } from "../store/open-store.ts";
 import { text, toolCalls } from "./model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "./model-server.ts";
 import { TestPlatform } from "./test-platform.ts";
+import { until } from "./patience.ts";
 import { textsBelow } from "./texts-below.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
 import { piecesIn } from "./request-pieces.ts";
@@ -101,4 +102,11 @@ export async function openApprovals(): Promise<ApprovalScene> {
 /** Everything of a room that the platform shows and that fits. */
 export function shownIn(platform: TestPlatform, room: string, what: RegExp): string[] {
   return platform.texts(room).filter((one) => what.test(one));
+}
+
+/** Lets the questions that are shown expire under the next daemon, half a second from now: this one's timer is set for later. */
+export async function expireSoon({ open }: ApprovalScene): Promise<void> {
+  const unshown = "select from approvals where shown is distinct from state";
+  await until("questions that are shown", async () => (await open.sql(unshown)).length === 0);
+  await open.sql("update approvals set expires_at = clock_timestamp() + interval '500 ms'");
 }

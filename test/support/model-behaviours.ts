@@ -185,12 +185,13 @@ export function invalidUtf8(before: string, after: string): Behaviour {
   };
 }
 
-/** Repeats a piece until the client disconnects. */
-export function endlessRepetition(piece: string, delayMs = 0): Behaviour {
+/** Repeats a piece until the client disconnects, or until the signal: then the answer ends. */
+export function endlessRepetition(piece: string, delayMs = 0, over?: AbortSignal): Behaviour {
   return async (exchange) => {
     await openStream(exchange);
     while (!exchange.signal.aborted) {
       sendDelta(exchange, { content: piece });
+      if (over?.aborted === true) return endStream(exchange, "stop", undefined, piece);
       await delay(delayMs, undefined, { signal: exchange.signal });
     }
   };

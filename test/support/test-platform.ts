@@ -63,7 +63,7 @@ export class TestPlatform implements Platform {
     // Tests pass their events to the inbox themselves.
   }
 
-  async stopIntake(): Promise<void> {
+  async stopIntake(_deadline: AbortSignal): Promise<void> {
     // As above.
   }
 

@@ -42,8 +42,8 @@ export interface TestWeirOptions {
   readonly cluster?: Cluster;
   /** Changes to the compactors: waits, the circuit breaker. */
   readonly compaction?: Partial<Compaction>;
-  /** As for `DaemonOptions`. Default: long enough for a busy machine, so that nothing is late. */
-  readonly lookUpWithinMs?: number;
+  /** As for `DaemonOptions`; null: a daemon's own limits. Default: long enough for a busy machine, so that nothing is late. */
+  readonly lookUpWithinMs?: number | null;
 }
 
 /** The whole daemon on the test's platform, with a real database and a real model server. */
@@ -124,7 +124,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
       onConfigured: () => undefined,
     },
     compaction,
-    lookUpWithinMs,
+    lookUpWithinMs: lookUpWithinMs ?? undefined,
     ...(now !== undefined && { now }),
     ...(cluster !== undefined && { cluster }),
   });

@@ -154,11 +154,13 @@ export class ChannelSubagents {
     if (this.#closing.signal.aborted) return;
     const { owner } = this.#host;
     const { takenBack } = await this.#rows.look(owner.channel);
+    // One that begins while the rows are read may not be among them.
+    const before = [...this.#runs];
     const open = await this.#rows.settle(owner);
     const running = new Map(
       open.flatMap(({ id, agent, state }) => (state === "running" ? [[id, agent]] : [])),
     );
-    for (const [id, { abort }] of this.#runs) if (!running.has(id)) abort.abort();
+    for (const [id, { abort }] of before) if (!running.has(id)) abort.abort();
     for (const [id, agent] of running) this.#start(id, agent);
     const groups = Map.groupBy(
       open.filter(({ toldWith }) => toldWith !== null),

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { agentId, type ChannelId, turnId, type TurnId } from "../../../src/core/ids.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { until } from "../../support/patience.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { NoteStore } from "../../../src/features/notes/note-store.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
@@ -219,15 +220,9 @@ test("a deletion in a channel and a note in its thread wait for each other", asy
   await open.db.transaction(async (client) => {
     await client.query("", "select delete_message($1, $2)", [yard.id, "secret"]);
     noted = thread.note("please", "zxqpine", seen);
-    const until = performance.now() + 5000;
-    // The line has to wait for the lock.
-    for (let waiting = 0; waiting === 0;) {
-      assert.ok(performance.now() < until, "nothing waits");
-      const [row] = await open.sql<{ waiting: number }>(
-        "select count(*)::int as waiting from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
-      );
-      waiting = row?.waiting ?? 0;
-    }
+    const waiting =
+      "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())";
+    await until("wait of the line for the lock", async () => (await open.sql(waiting)).length > 0);
   });
   assert.equal(await noted, null);
   assert.deepEqual(await texts(), []);

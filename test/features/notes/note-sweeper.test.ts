@@ -11,6 +11,7 @@ import { NoteSweeper } from "../../../src/features/notes/note-sweeper.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { type OpenStore, openStore, SILENT } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { until } from "../../support/patience.ts";
 
 const AGENT = agentId("main");
 
@@ -75,11 +76,7 @@ async function write(root: string, file: string, text: string): Promise<void> {
 }
 
 async function untilEmpty(root: string, file: string): Promise<void> {
-  const until = performance.now() + 10_000;
-  while ((await readFile(path.join(root, file), "utf8")) !== "") {
-    assert.ok(performance.now() < until, "the line still stands there");
-    await delay(20);
-  }
+  await until("file without the line", async () => (await readFile(path.join(root, file), "utf8")) === "");
 }
 
 test("a file that cannot be written keeps no line in another file", async (t) => {
@@ -115,8 +112,7 @@ test("a line goes however long nobody could take it out, and only then is one fo
   const young = await gone("channels/none/MEMORY.md", 1);
   await using _ = sweeping({ open, keeper });
   await untilEmpty(root, file);
-  const until = performance.now() + 10_000;
-  while ((await open.sql("select from notes")).length > 2 && performance.now() < until) await delay(20);
+  await until("row less", async () => (await open.sql("select from notes")).length === 2);
   // It may be brought back: it is forgotten when it was looked for once more.
   assert.deepEqual(await open.sql("select id from notes order by id"), [{ id: there }, { id: young }]);
 });

@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { NoteKeeper } from "../../../src/features/notes/note-keeper.ts";
 import { NoteStore } from "../../../src/features/notes/note-store.ts";
 import { NoteSweeper } from "../../../src/features/notes/note-sweeper.ts";
@@ -11,6 +10,7 @@ import { TurnNotes } from "../../../src/features/notes/turn-notes.ts";
 import { agentId, turnId, type TurnId } from "../../../src/core/ids.ts";
 import { openStore, SILENT } from "../../store/open-store.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { until } from "../../support/patience.ts";
 
 /** Fails when the line is in its file already, as a disc that fills up does. */
 class FailingKeeper extends NoteKeeper {
@@ -53,9 +53,5 @@ test("a line of which nobody knows whether it was written leaves its file", asyn
   assert.deepEqual(await notes.read(), []);
   await using sweeper = new NoteSweeper(store, SILENT, () => new Map([[agent, keeper]]));
   sweeper.start();
-  const until = performance.now() + 10_000;
-  while ((await readFile(file, "utf8")) !== "") {
-    assert.ok(performance.now() < until, "the line still stands there");
-    await delay(20);
-  }
+  await until("file without the line", async () => (await readFile(file, "utf8")) === "");
 });

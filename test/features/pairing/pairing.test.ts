@@ -116,7 +116,7 @@ test("a stranger gets one code, an owner lets them in at a press, and nothing of
   await weir[Symbol.asyncDispose]();
 });
 
-test("what another program changes holds within two seconds, both ways, and survives a restart", async () => {
+test("what another program changes holds soon, both ways, and survives a restart", async () => {
   await using scene = await openScene();
   const { discord, rows } = scene;
   const weir = await scene.start();
@@ -138,16 +138,20 @@ test("what another program changes holds within two seconds, both ways, and surv
     channel?.id,
     sam.id,
   );
+  const before = discord.answers(sam.dm).length;
   assert.ok(await new PairingStore(rows.db).remove(person));
   assert.ok(!(await new PairingStore(rows.db).remove(person)));
   const [reminder] = await rows.sql<{ state: string }>("select state from reminders");
   assert.equal(reminder?.state, "cancelled");
-  await delay(2000);
-  const said = discord.answers(sam.dm).length;
-  discord.world.say(sam.id, sam.dm, "still there?");
-  // A stranger again: they are told a new code.
-  await until("a new code", () => discord.answers(sam.dm).length === said + 1);
-  assert.match(discord.answers(sam.dm).at(-1) ?? "", CODE);
+  // A stranger again as soon as the daemon has looked: they are told a new code.
+  await until("a new code", async () => {
+    discord.world.say(sam.id, sam.dm, "still there?");
+    await delay(250);
+    return discord
+      .answers(sam.dm)
+      .slice(before)
+      .some((text) => CODE.test(text));
+  });
 });
 
 function dmOf(person: string): InboundMessage {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askFor, asking, ROOM } from "../../support/asking.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
-import { type ApprovalScene, openApprovals, shownIn } from "../../support/approvals.ts";
+import { type ApprovalScene, expireSoon, openApprovals, shownIn } from "../../support/approvals.ts";
 import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import type { TestWeir } from "../../support/weir.ts";
@@ -81,8 +81,13 @@ test("a plain message answers: by the number or the words of the choice, of whoe
 
 test("without an answer in time the agent goes on, and is told so", async () => {
   await using scene = await openScene();
-  await using weir = await scene.start({ config: "[defaults.questions]\nexpire_ms = 1000" });
-  await say(weir, askFor());
+  {
+    await using weir = await scene.start();
+    await say(weir, askFor());
+    await seen(scene, /^#1: main asks: /);
+    await expireSoon(scene);
+  }
+  await using weir = await scene.start();
   await seen(scene, /^heard: You asked: Which colour\?\nNobody has answered in time\./);
   await seen(scene, /^#1: main asked: Which colour\?\nNobody has answered in time\.$/);
   assert.equal(await typed(weir, "answer 1 1"), "#1 is over already. Nobody has answered in time.");

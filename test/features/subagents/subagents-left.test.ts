@@ -78,7 +78,7 @@ test("a daemon that ends while a turn waits leaves it to the next, which goes on
     await using second = await startWithSubagents(connection, server);
     await until("answer", async () => (await toldIn(beside, room)).answers.length > 0);
     await untilClosed(beside, room);
-    assert.equal(second.platform.texts(room).length, 1);
+    await second.platform.until(() => second.platform.texts(room).length === 1);
     assert.equal(first.platform.texts(room).length, 0);
   }
   const asked = askedBySubagents(server);
@@ -480,4 +480,56 @@ test("a compaction covers the call while it is at work, and the prompt goes on n
   gate.resolve(text("Four."));
   await weir.platform.until(() => weir.platform.texts(room).at(-1) === "told");
   assert.equal((await rowsOf(beside, room)).length, 1);
+});
+
+test("one that begins while the rows of those at work are read goes on", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, server } = world;
+  const room = "lee";
+  const [isRead, isAsked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  using stack = new DisposableStack();
+  stack.defer(
+    patched(
+      SubagentStore.prototype,
+      "begin",
+      (begin) =>
+        async function slowBegin(this: SubagentStore, ...how) {
+          if (begun === 1) await isRead.promise;
+          const row = await begin.apply(this, how);
+          begun += 1;
+          return row;
+        },
+    ),
+  );
+  stack.defer(
+    patched(
+      SubagentStore.prototype,
+      "settle",
+      (settle) =>
+        async function slowSettle(this: SubagentStore, owner) {
+          const rows = await settle.call(this, owner);
+          if (begun === 1) {
+            isRead.resolve();
+            await isAsked.promise;
+          }
+          return rows;
+        },
+    ),
+  );
+  scriptBoth(
+    server,
+    (_, task) => {
+      if (!task.includes("crews")) return text("Four.");
+      isAsked.resolve();
+      return text("Twelve.", { firstDelayMs: 100 });
+    },
+    agentThat("count the boats", "count the crews"),
+  );
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 600000");
+  await weir.say("how many boats, and crews?", { room });
+  await weir.platform.until(() => weir.platform.texts(room).length === 1);
+  const told = results(server.requests.map(({ body }) => body).findLast((body) => !isSubagents(body)));
+  assert.match(told[0] ?? "", /has reported[^]*\n> Four\.$/);
+  assert.match(told[1] ?? "", /has reported[^]*\n> Twelve\.$/);
 });

@@ -24,7 +24,6 @@ import {
   spawn,
   startWithSubagents,
   type Task,
-  taskOf,
   untilClosed,
 } from "../../support/subagents.ts";
 
@@ -74,6 +73,8 @@ test("one that ends in time is told by the result of its call, costs its agent, 
   assertBlank(closed);
   assert.deepEqual([closed[0]?.state, closed[0]?.told], ["done", "call"]);
   assert.ok(Number(closed[0]?.["tokensIn"]) > 0);
+  // Nobody waits for a call's row: it may come after the answer.
+  await until("a row of each call", async () => (await beside.sql("select from model_calls")).length >= 4);
   const costs = await beside.sql(
     "select purpose, turn_id is not null as of_turn, count(*)::int from model_calls group by 1, 2 order by 1",
   );
@@ -195,29 +196,37 @@ test("personas, models and tools are those of the configuration; what there is n
   assert.match(JSON.stringify(spec), /one of test-model, other-model[^]*one of researcher\./);
 });
 
-test("a model that hangs is given up, and one that goes on for ever has to report", async () => {
+test("a model that hangs is given up", async () => {
   await using world = await openSubagentWorld();
   const { connection, server } = world;
-  await using weir = await startWithSubagents(connection, server, "timeout_ms = 1000\nmax_steps = 2");
+  await using weir = await startWithSubagents(connection, server, "timeout_ms = 1000");
+  scriptBoth(server, () => () => undefined, spawning("hang on"));
+  await weir.say("well?", { room: "mill" });
+  await weir.platform.until(() => weir.platform.texts("mill").length === 1);
+  const [told] = results(lastOfAgent(server));
+  assert.match(told ?? "", /^Subagent 1 has failed\. It was at work for \d+ s, and had not reported\.$/);
+});
+
+test("one that goes on for ever has to report", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, server } = world;
+  await using weir = await startWithSubagents(connection, server, "max_steps = 2");
   scriptBoth(
     server,
-    ({ messages, tool_choice: choice }, task) => {
-      if (task.includes("hang")) return () => undefined;
-      if (choice === "none") return text(`${messages.length} messages were enough.`);
-      return toolCalls([
-        { name: "search_history", arguments: { query: "anything" } },
-        { name: "react", arguments: { emoji: "👍" } },
-      ]);
-    },
-    spawning("hang on", "go on"),
+    ({ messages, tool_choice: choice }) =>
+      choice === "none"
+        ? text(`${messages.length} messages were enough.`)
+        : toolCalls([
+            { name: "search_history", arguments: { query: "anything" } },
+            { name: "react", arguments: { emoji: "👍" } },
+          ]),
+    spawning("go on"),
   );
   await weir.say("well?", { room: "mill" });
   await weir.platform.until(() => weir.platform.texts("mill").length === 1);
-  const told = results(lastOfAgent(server));
-  assert.equal(told[0], "Subagent 1 has failed. It was at work for 1 s, and had not reported.");
-  assert.match(told[1] ?? "", /> 8 messages were enough\.$/);
-  const last = askedBySubagents(server).findLast((request) => taskOf(request).includes("go on"));
-  assert.match(results(last)[1] ?? "", /^Error: there is no tool "react"/);
+  const [told] = results(lastOfAgent(server));
+  assert.match(told ?? "", /> 8 messages were enough\.$/);
+  assert.match(results(askedBySubagents(server).at(-1))[1] ?? "", /^Error: there is no tool "react"/);
 });
 
 test("a report that is endless, imitates Weir or gives orders is data, and cut", async () => {
@@ -304,7 +313,6 @@ test("a refusal that only repeats what was asked is one of the request, and is n
 test("/stop ends those for which the turn waits, and leaves those that go on behind an earlier one", async () => {
   await using world = await openSubagentWorld();
   const { connection, beside, server } = world;
-  await using weir = await startWithSubagents(connection, server, "wait_ms = 300");
   let left = ["an older task"];
   scriptBoth(
     server,
@@ -315,8 +323,13 @@ test("/stop ends those for which the turn waits, and leaves those that go on beh
       return messages.at(-1)?.role === "tool" || task === undefined ? text("answered") : spawn(task);
     },
   );
-  await weir.say("begin", { room: "yard" });
-  await weir.platform.until(() => weir.platform.texts("yard").length === 1);
+  {
+    await using first = await startWithSubagents(connection, server, "wait_ms = 0");
+    await first.say("begin", { room: "yard" });
+    await first.platform.until(() => first.platform.texts("yard").length === 1);
+  }
+  // This daemon's turn waits for longer than the test lasts.
+  await using weir = await startWithSubagents(connection, server, "wait_ms = 600000");
   left = ["a newer task"];
   await weir.say("begin another", { room: "yard" });
   await until("two subagents", async () => (await rowsOf(beside, "yard")).length === 2);

@@ -127,8 +127,8 @@ let asked = 0;
 
 /** The dynamic part of the request of somebody's next turn. */
 async function dynamicFor({ scene }: World, weir: TestWeir, asker: Asker): Promise<string> {
-  await weir.say("how is the river?", { room, author: authorOf(asker), id: `learned-asked-${++asked}` });
   const before = agentRequests(scene.server).length;
+  await weir.say("how is the river?", { room, author: authorOf(asker), id: `learned-asked-${++asked}` });
   while (agentRequests(scene.server).length === before) await new Promise((done) => setTimeout(done, 5));
   await quiet(weir, room);
   return withoutRecalled(said(agentRequests(scene.server).at(-1)).at(-1));

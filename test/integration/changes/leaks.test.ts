@@ -35,7 +35,7 @@ import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
 import { inspect } from "../../support/inspectors.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
-import { until } from "../../support/patience.ts";
+import { Patience, until } from "../../support/patience.ts";
 import { isSubagents, results } from "../../support/subagents.ts";
 import { textsBelow } from "../../support/texts-below.ts";
 import { signsOf } from "../../../src/memory/meaning.ts";
@@ -345,8 +345,8 @@ async function untilTold({ scene: { open }, weir }: World): Promise<void> {
 
 /** Waits until lines that are to go have left the files of notes. */
 async function untilSwept({ folder }: World): Promise<void> {
-  const latest = performance.now() + 20_000;
-  while ((await textsBelow(folder)).some(holdsSecret) && performance.now() < latest) await delay(50);
+  for (const patience = new Patience(); patience.whyOver() === null; await delay(50))
+    if (!(await textsBelow(folder)).some(holdsSecret)) return;
 }
 
 /** Fails where anything tells the secret. */

@@ -164,10 +164,15 @@ test("/forget me: a long channel is done in batches, and the turn that runs begi
   await weir.say("what did Ann say?", { room, author: authorOf(BEN) });
   await server.received(1);
   assert.ok(JSON.stringify(server.requests[0]?.body).includes(OURS));
-  assert.match(
-    await command(weir, room, "forget me yes"),
-    /^Forgotten: 230 messages of yours in this channel, and 0 memories/,
-  );
+  // Ten seconds are enough for all of them, where the machine has nothing else to do.
+  let forgotten = 0;
+  for (let isDone = false; !isDone;) {
+    const told = await command(weir, room, "forget me yes");
+    const [, count] = /^Forgotten: (\d+) messages? of yours in this channel, and 0 memories/.exec(told) ?? [];
+    isDone = !told.includes("are left: /forget me yes goes on");
+    forgotten += Number(count);
+  }
+  assert.equal(forgotten, 230);
   held.release(text(`She said ${OURS}.`));
   await weir.event("reply_delivered");
   assert.ok(server.requests.length > 1, "the turn had begun again");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
-import { text } from "../../support/model-behaviours.ts";
+import { endlessRepetition, text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir } from "../../support/weir.ts";
@@ -45,13 +45,14 @@ test("a daemon that has lost a channel shows no further piece over the answer of
   const platform = new TestPlatform({ streaming: { intervalMs: 0 } });
   const options = { connection: database.connection, modelUrl: server.url, config: CONFIG, platform };
   await using first = await startWeir(options);
-  const pieces = Array.from({ length: 60 }, (_, index) => ` piece ${index}`);
-  server.reply(text(pieces, { delayMs: 30 }), text("the whole"));
+  const isAnswered = new AbortController();
+  server.reply(endlessRepetition(" piece", 30, isAnswered.signal), text("the whole"));
   await first.say("hello", { room: "pieces" });
   await platform.until(() => platform.shown.size > 0);
   await using second = await startWeir(options);
   await second.event("reply_delivered", ({ channel }) => channel === "test:pieces");
-  // Meanwhile the first one has gone on to read its model's answer.
+  // Meanwhile the first one has gone on to read its model's answer, however long the second one took.
+  isAnswered.abort();
   await first.event("channel_lost", ({ channel }) => channel === "test:pieces");
   assert.deepEqual(
     [...platform.shown.values()].map(({ text: shown, final }) => ({ shown, final })),

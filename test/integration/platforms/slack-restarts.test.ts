@@ -94,8 +94,9 @@ test("a person whose direct messages are not wanted leaves no channel and no gap
   await (await start(options))[Symbol.asyncDispose]();
   const rooms = [slack.world.openIm(ann), slack.world.openIm(sly)] as const;
   // What was missed of both takes longer to be fetched than their messages wait for it.
+  const { promise: until, resolve: fill } = Promise.withResolvers<void>();
   for (const { id: channel } of rooms)
-    slack.faults.next({ method: "conversations.history", channel, fault: "slow_before", delayMs: 1500 });
+    slack.faults.next({ method: "conversations.history", channel, fault: "slow_before", until });
   slack.deliveries.dropNext(1);
   slack.world.say(sly, rooms[1], "let me in");
   await using weir = await start(options);
@@ -107,4 +108,5 @@ test("a person whose direct messages are not wanted leaves no channel and no gap
   await slack.deliveries.idle();
   assert.equal(await channels.find({ platform: "slack", name: rooms[1].id }), undefined);
   assert.equal(slack.journal.acks.length, slack.journal.envelopes().length);
+  fill();
 });

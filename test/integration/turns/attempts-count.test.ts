@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { ANN, command } from "../../support/commands.ts";
 import { hold, openScene, type Scene } from "../../support/compaction.ts";
 import { cutStream, rateLimited, stalledStream, status, text } from "../../support/model-behaviours.ts";
+import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 
@@ -21,8 +22,17 @@ interface Row {
   readonly completion: number;
 }
 
-/** What the bill has, oldest first. */
+/** What the bill has of all calls that were made, oldest first. Nobody waits for a row: it may come after the answer. */
 async function bill(scene: Scene): Promise<Row[]> {
+  let rows: Row[] = [];
+  await until("a row of each call", async () => {
+    rows = await rowsOf(scene);
+    return rows.length >= scene.server.requests.length;
+  });
+  return rows;
+}
+
+async function rowsOf(scene: Scene): Promise<Row[]> {
   return scene.open.sql<Row & Record<string, unknown>>(
     `select outcome, model, coalesce(prompt_tokens, 0) + coalesce(assumed_prompt_tokens, 0) as prompt,
             coalesce(completion_tokens, 0) + coalesce(assumed_completion_tokens, 0) as completion from model_calls order by id`,
@@ -85,7 +95,7 @@ test("each attempt has a row: broken, late, refused, of a fallback; a refusal co
   const rows = await bill(scene);
   const limited = rows.find(({ outcome }) => outcome === "rate_limited");
   assert.equal(rows.length, scene.server.requests.length);
-  // Nobody waits for a row: of two calls the later one may be written first.
+  // Of two calls the later one may be written first.
   assert.deepEqual(
     new Set(
       rows.map(({ outcome, model, prompt, completion }) => [outcome, model, prompt > 0, completion > 0]),

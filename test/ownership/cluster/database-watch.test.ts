@@ -74,6 +74,8 @@ test("a server that has no connection left for the question is there", async () 
 interface Scene extends AsyncDisposable {
   readonly cluster: ReturnType<typeof makeCluster>;
   readonly ways: Readonly<Record<"a" | "b", TcpProxy>>;
+  /** What each is answered in place of a real answer; null: what the database answers. */
+  readonly answered: Record<"a" | "b", boolean | null>;
   readonly views: readonly DatabaseView[];
   readonly members: readonly RabbitMember[];
 }
@@ -89,11 +91,12 @@ async function openScene(): Promise<Scene> {
   stack.use(cluster);
   const views: DatabaseView[] = [];
   const members: RabbitMember[] = [];
+  const answered: Scene["answered"] = { a: null, b: null };
   for (const name of ["a", "b"] as const) {
     const way = { ...connection, host: "127.0.0.1", port: ways[name].port };
     const probe = stack.use(new Database(way, pino({ level: "silent" }))).openProbe(LIMIT_MS);
     stack.use(probe);
-    const view = stack.use(new DatabaseWatch(async () => probe.answers(), TIMING));
+    const view = stack.use(new DatabaseWatch(async () => answered[name] ?? probe.answers(), TIMING));
     const member = cluster.add(name, { database: () => view });
     members.push(member);
     views.push(view);
@@ -102,7 +105,7 @@ async function openScene(): Promise<Scene> {
   await until("shares of two", () => cluster.ledger.isEven("a", "b"));
   await until("a while in which it answers", () => views.every(({ isSteady }) => isSteady));
   const kept = stack.move();
-  return { cluster, ways, views, members, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+  return { cluster, ways, answered, views, members, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
 }
 
 for (const how of ["cut", "silence"] as const)
@@ -130,13 +133,14 @@ for (const how of ["cut", "silence"] as const)
 
 test("a database that is away for all moves nothing, neither then nor when it is back", RUN, async () => {
   await using scene = await openScene();
-  const { cluster, ways, views, members } = scene;
-  for (const way of [ways.a, ways.b]) way.cut();
+  const { cluster, answered, views, members } = scene;
+  // Not the real answers: one of them that a busy machine gives late would count as none, for one daemon alone.
+  Object.assign(answered, { a: false, b: false });
   await until("loss of the database", () => views.every(({ isAway }) => isAway));
-  ways.b.open();
+  answered.b = true;
   await until("the database, for one", () => views[1]?.isAway === false);
   // Whoever has it back first is not believed at once.
-  ways.a.open();
+  answered.a = true;
   await until("a while in which it answers", () => views.every(({ isSteady }) => isSteady));
   for (const { listener, homes } of members) {
     assert.deepEqual(listener.lostOnes, []);

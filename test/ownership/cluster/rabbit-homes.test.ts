@@ -336,8 +336,12 @@ test(
     await until("share of one", () => cluster.ledger.isEven("a"));
     const b = await cluster.join("b");
     await until("shares of two", () => cluster.ledger.isEven("a", "b"));
-    const ofB =
-      Array.from({ length: PARTITIONS }, (_, partition) => partition).find((one) => b.homes.owns(one)) ?? 0;
+    const all = Array.from({ length: PARTITIONS }, (_, partition) => partition);
+    let ofB = 0;
+    // The ledger knows of it first.
+    await until("one that is the other's", () =>
+      b.homes.owns((ofB = all.find((one) => b.homes.owns(one)) ?? 0)),
+    );
     await using client = await openClient();
     // What comes before its queue is there is lost.
     await until("reader", () => {

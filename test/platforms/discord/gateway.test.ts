@@ -99,7 +99,7 @@ test("heartbeats without an answer: the connection is given up, and what was sai
   const { discord, inbox, ann, general } = scene;
   await sayFirst(scene);
   discord.gateway.withholdAcks();
-  await until("another connection", () => discord.journal.connections("open").length === 2);
+  await until("another connection", () => discord.journal.connections("open").length >= 2);
   discord.gateway.withholdAcks(false);
   discord.world.say(ann, general, "second");
   await until("the second", () => inbox.said.includes("Ann: second"));
@@ -120,7 +120,7 @@ test("a RESUME that nobody answers is given up for a new connection", async () =
   await until("one connection", () => discord.gateway.openConnections() === 1);
 });
 
-test("a replay that takes longer than a login may take is waited for as long as it gets on", async () => {
+test("a replay that takes longer than a login may take is waited for as long as it gets on", async (context) => {
   const readyMs = 1500;
   await using scene = await openDiscordScene({ timing: { readyMs } });
   const { discord } = scene;
@@ -131,12 +131,19 @@ test("a replay that takes longer than a login may take is waited for as long as 
   const send = (t: string, s: number): void =>
     discord.gateway.sendText(JSON.stringify({ op: GatewayOpcodes.Dispatch, t, s, d: {} }));
   let s = 1000;
-  for (const end = performance.now() + 2 * readyMs; performance.now() < end; s++) {
+  let longestMs = 0;
+  const beganAt = performance.now();
+  for (let lastAt = beganAt; lastAt - beganAt < 2 * readyMs; s++) {
     send("PRESENCE_UPDATE", s);
     await delay(20);
+    const at = performance.now();
+    longestMs = Math.max(longestMs, at - lastAt);
+    lastAt = at;
   }
   send("RESUMED", s);
   await until("its end", () => scene.platform.connection?.().kind === "connected");
+  // A process that has stood still for so long has not got on, and rightly gives up.
+  if (longestMs > readyMs / 2) return context.skip(`nothing was sent for ${Math.round(longestMs)} ms`);
   assert.equal(discord.journal.received(GatewayOpcodes.Resume).length, 1);
   assert.deepEqual(logged(scene, "platform_disconnected"), []);
 });
@@ -199,7 +206,8 @@ for (const [what, fault] of [
       before: ({ discord }) => discord.gateway.next(fault),
     });
     const { discord, inbox, ann, general } = scene;
-    await until("readiness", () => discord.journal.dispatched("READY").length === 1);
+    // Not when READY was sent: where it comes late, that connection is left as well.
+    await until("readiness", () => scene.platform.connection?.().kind === "connected");
     discord.world.say(ann, general, "hello");
     await inbox.received(1);
     await until("one connection", () => discord.gateway.openConnections() === 1);
@@ -233,7 +241,7 @@ test("a connection that is given up before its upgrade is answered is closed, an
     before: ({ discord }) => discord.gateway.next({ on: "upgrade", do: { kind: "silence" } }),
   });
   const { discord, inbox, ann, general } = scene;
-  await until("readiness", () => discord.journal.dispatched("READY").length === 1);
+  await until("readiness", () => scene.platform.connection?.().kind === "connected");
   await until("its end", () => discord.gateway.unanswered() === 0);
   discord.world.say(ann, general, "hello");
   await inbox.received(1);

@@ -123,13 +123,17 @@ test("a reaction is context in the channel or thread of its message, and is take
 });
 
 test("what could not be stored is not acknowledged, and comes again", async () => {
-  await using scene = await openSlackScene({ server: { ackTimeoutMs: 300, retryDelaysMs: [0, 20] } });
+  // It may come more often where a busy machine acknowledges it late.
+  const retryDelaysMs = Array.from({ length: 20 }, () => 20);
+  await using scene = await openSlackScene({ server: { ackTimeoutMs: 300, retryDelaysMs } });
   const { slack, ana, general, inbox } = scene;
   inbox.failures.push(new AwayError("The database is away."));
   slack.world.say(ana, general, "hello");
   await until(scene, "the message", 1);
-  assert.equal(slack.journal.envelopes("events_api").length, 2);
-  assert.equal(slack.journal.acks.length, 1);
+  const [first, ...others] = slack.journal.envelopes("events_api").map(({ envelopeId }) => envelopeId);
+  const acknowledged = new Set(slack.journal.acks.map(({ envelopeId }) => envelopeId));
+  assert.ok(first !== undefined && !acknowledged.has(first));
+  assert.ok(others.some((id) => acknowledged.has(id)));
   assert.deepEqual(slack.journal.givenUp, []);
   // It is fetched, too: the log takes it once.
   assert.equal(new Set(inbox.said).size, 1);

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PlatformError } from "../../../src/platforms/platform.ts";
+import type { ScriptedFault } from "../../support/slack/faults.ts";
 import { outbound } from "../contract.ts";
 import { botTexts, openSender, openSlackScene } from "./slack-harness.ts";
 
-/** A post that is made so long after it was given up. */
-const LATE = { method: "chat.postMessage", fault: "slow_before", delayMs: 1500 } as const;
+/** A post that is made long after it was given up: when `go` is called. */
+function late(method = "chat.postMessage"): { readonly fault: ScriptedFault; readonly go: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { fault: { method, fault: "slow_before", until: promise }, go: resolve };
+}
+
 /** A post in time may take a busy machine a while. */
 const TIMING = { postMs: 800, lookAgainMs: [2000, 5000] };
 
@@ -14,9 +19,11 @@ test("a post that is made long after it was given up is taken back: the answer s
   const { slack, ana, general, platform } = scene;
   const asked = `${general.id}/${slack.world.say(ana, general, "what is it?")}`;
   const message = outbound({ platform, channel: general.id }, { text: "it is 7", inReplyTo: [asked] });
-  slack.faults.next(LATE);
+  const { fault, go } = late();
+  slack.faults.next(fault);
   await assert.rejects(platform.send(message), PlatformError);
   const id = await platform.send({ ...message, mayBeThere: true });
+  go();
   await slack.journal.until("the late post", () => botTexts(slack, general).length === 2);
   await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 1);
   assert.equal(slack.journal.calls("chat.delete").length, 1);
@@ -31,9 +38,11 @@ test("so is a first piece that is made late, beside its whole answer", async () 
     { platform, channel: general.id },
     { text: "it", final: false, mayBeInPart: true, inReplyTo: [asked] },
   );
-  slack.faults.next(LATE);
+  const { fault, go } = late();
+  slack.faults.next(fault);
   await assert.rejects(platform.send(piece), PlatformError);
   await platform.send({ ...piece, text: "it is 7", final: true, mayBeThere: true });
+  go();
   await slack.journal.until("the late piece", () => botTexts(slack, general).includes("it"));
   await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 1);
   assert.deepEqual(botTexts(slack, general), ["it is 7"]);
@@ -49,11 +58,13 @@ test("so is a file that Slack shows late; another answer's file of the same name
   const message = { ...outbound({ platform, channel: general.id }, { text: "", inReplyTo: [asked] }), file };
   const files = (): string[] =>
     slack.messages(general).flatMap(({ ts, files: shown }) => (shown.length > 0 ? [ts] : []));
-  slack.faults.next({ ...LATE, method: "files.completeUploadExternal" });
+  const { fault, go } = late("files.completeUploadExternal");
+  slack.faults.next(fault);
   await assert.rejects(killed.send(message), PlatformError);
   // The next daemon knows nothing of that upload.
   const id = await platform.send({ ...message, idempotencyKey: "of the next", mayBeThere: true });
   const other = await platform.send({ ...message, idempotencyKey: "another answer" });
+  go();
   await slack.journal.until("the late one", () => files().length === 3);
   await slack.journal.until("it is taken back", () => files().length === 2);
   assert.deepEqual(
@@ -67,22 +78,25 @@ test("where Slack gives no metadata back, the late one is told by its text, and 
   const { slack, ana, general, platform } = scene;
   const asked = `${general.id}/${slack.world.say(ana, general, "is it?")}`;
   const message = outbound({ platform, channel: general.id }, { text: "Yes & no.", inReplyTo: [asked] });
-  slack.faults.next(LATE);
+  const { fault, go } = late();
+  slack.faults.next(fault);
   await assert.rejects(platform.send(message), PlatformError);
   await platform.send({ ...message, mayBeThere: true });
   const other = await platform.send({ ...message, idempotencyKey: "another answer" });
+  go();
   await slack.journal.until("the late post", () => botTexts(slack, general).length === 3);
   await slack.journal.until("it is taken back", () => botTexts(slack, general).length === 2);
   assert.ok(slack.messages(general).some(({ ts }) => other.endsWith(ts)));
 });
 
 test("a post that takes half a minute is waited for, other calls are not", async () => {
-  await using scene = await openSlackScene({ timing: { callMs: 100, postMs: 20_000 } });
+  const callMs = 1000;
+  await using scene = await openSlackScene({ timing: { callMs, postMs: 20_000 } });
   const { slack, general, platform } = scene;
-  slack.faults.next({ method: "chat.postMessage", fault: "slow_before", delayMs: 400 });
+  slack.faults.next({ method: "chat.postMessage", fault: "slow_before", delayMs: 1.5 * callMs });
   const id = await platform.send(outbound({ platform, channel: general.id }, { text: "hello" }));
   assert.equal(slack.journal.calls("chat.postMessage").length, 1);
-  slack.faults.next({ method: "chat.update", fault: "slow_before", delayMs: 5000 });
+  slack.faults.next({ method: "chat.update", fault: "hang_before" });
   await assert.rejects(
     platform.edit(id, outbound({ platform, channel: general.id }, { text: "hello you" })),
     PlatformError,
@@ -101,10 +115,16 @@ test("where Slack gives no metadata back, an answer with the same words that is 
   await assert.rejects(platform.send(message), PlatformError);
   await platform.send({ ...message, mayBeThere: true });
   // Slack has taken it, and says so only behind the look.
-  slack.faults.next({ method: "chat.postMessage", fault: "slow_after", delayMs: 1500 });
+  const { promise: until, resolve: go } = Promise.withResolvers<void>();
+  slack.faults.next({ method: "chat.postMessage", fault: "slow_after", until });
   const sending = platform.send({ ...message, idempotencyKey: "another answer" });
   await slack.journal.until("both", () => botTexts(slack, general).length === 2);
   await slack.journal.until("the look", () => slack.journal.calls("conversations.history").length === 2);
+  await slack.journal.until(
+    "its answer",
+    () => slack.journal.calls("conversations.history")[1]?.outcome === "answered",
+  );
+  go();
   await sending;
   assert.deepEqual(botTexts(slack, general), ["Sorry.", "Sorry."]);
   assert.equal(slack.journal.calls("chat.delete").length, 0);

@@ -20,18 +20,16 @@ export const COMMANDS: readonly PlatformCommand[] = [
   { name: "help", help: "this list", argument: null },
 ];
 
-/** Everything fast, so that a test need not wait for what a person would not notice. */
+/**
+ * Fast, so that a test need not wait for what a person would not notice. How long the adapter waits for Slack's answers is a
+ * daemon's: a busy machine answers late, and what is given up comes as a further call, a further socket or an error.
+ */
 export const FAST: Partial<SlackTiming> = {
-  callMs: 2000,
-  helloMs: 1500,
   shortMs: 0,
-  pingMs: 300,
-  postMs: 2000,
   streamMs: 20,
   firstPieceMs: 0,
   lookAgainMs: [50],
   readEveryMs: 0,
-  commandMs: 300,
   backOff: { fromMs: 10, toMs: 50 },
 };
 
@@ -138,7 +136,7 @@ export async function openSlackHarness(): Promise<PlatformHarness> {
       await meanwhile();
       slack.deliveries.release(() => []);
       slack.sockets.cut();
-      await slack.journal.until("another socket", () => slack.journal.sockets.at(-1)?.socket === 2);
+      await slack.journal.until("another socket", () => (slack.journal.sockets.at(-1)?.socket ?? 0) >= 2);
     },
     command: async (name, argument) => {
       const given = slack.world.command(ana, dm, "/weir", `${name} ${argument}`);

@@ -81,10 +81,14 @@ test("where the newest page goes back a week, nothing more is asked for", async 
   assert.equal(pages(scene), 1);
 });
 
-/** In a thread of a channel whose gap takes long to fill: `missed` mentions of the time without a connection, and a reply now. */
+/**
+ * In a thread of a channel whose gap is not filled before the test says so: `missed` mentions of the time without a connection,
+ * and a reply now.
+ */
 async function replyInGap(
   scene: SlackScene,
   missed: readonly string[],
+  isFilled: Promise<void>,
 ): Promise<{ readonly root: string; readonly thread: string }> {
   const { slack, ana, general, inbox } = scene;
   inbox.policy = ({ channel: { name } }) => ({
@@ -105,10 +109,10 @@ async function replyInGap(
     method: "conversations.history",
     channel: general.id,
     fault: "slow_before",
-    delayMs: 600,
+    until: isFilled,
   });
   slack.sockets.disconnect("warning");
-  await slack.journal.until("the next socket", () => slack.journal.sockets.at(-1)?.socket === 2);
+  await slack.journal.until("the next socket", () => (slack.journal.sockets.at(-1)?.socket ?? 0) >= 2);
   slack.world.say(ana, general, "a reply now", { threadTs: root });
   return { root, thread: `${general.id}/${root}` };
 }
@@ -124,7 +128,11 @@ function came({ inbox }: SlackScene, name: string): string[] {
 test("a thread in which somebody speaks before its parent is fetched begins with what was missed in it, in order", async () => {
   await using scene = await openSlackScene({ server: { retryDelaysMs: [] } });
   const { general, inbox, slack } = scene;
-  const { thread } = await replyInGap(scene, ["one?", "two?"]);
+  const { promise: isFilled, resolve: fill } = Promise.withResolvers<void>();
+  const { thread } = await replyInGap(scene, ["one?", "two?"], isFilled);
+  await slack.journal.until("the thread's gap", () => inbox.closed.length >= 1);
+  assert.deepEqual(inbox.closed, [thread]);
+  fill();
   await slack.journal.until("both gaps", () => inbox.closed.length >= 2);
   assert.deepEqual(inbox.closed, [thread, general.id]);
   const once = [...new Set(came(scene, thread))];
@@ -135,11 +143,13 @@ test("a thread in which somebody speaks before its parent is fetched begins with
 test("where that takes too long, it is no background all the same, and comes later", async () => {
   await using scene = await openSlackScene({ server: { retryDelaysMs: [] }, timing: { holdMs: 100 } });
   const { slack, inbox, general } = scene;
-  slack.faults.next({ method: "conversations.replies", fault: "slow_before", delayMs: 800 });
-  const { thread } = await replyInGap(scene, ["one?"]);
+  const { promise: isFilled, resolve: fill } = Promise.withResolvers<void>();
+  slack.faults.next({ method: "conversations.replies", fault: "slow_before", until: isFilled });
+  const { thread } = await replyInGap(scene, ["one?"], isFilled);
   await slack.journal.until("the reply", () => inbox.said.includes("Ana: a reply now"));
   assert.deepEqual(came(scene, thread), ["- first", "- root", "+ a reply now"]);
   assert.equal(inbox.kept.get(thread), inbox.gaps[0]?.afterId);
+  fill();
   await slack.journal.until("both gaps", () => inbox.closed.length >= 2);
   assert.deepEqual([...new Set(inbox.closed)].toSorted(), [general.id, thread].toSorted());
   assert.ok(came(scene, thread).includes("* @weir one?"));

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 
-import type { FaultScript } from "./faults.ts";
+import { type FaultScript, waitAsSlow } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import type { Workspace } from "./model.ts";
 
@@ -46,7 +45,7 @@ export class Downloads {
     response: ServerResponse,
   ): Promise<number> {
     const fault = this.#faults.take("files.download", { file: fileId });
-    if (fault?.fault === "slow_before") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    if (fault?.fault === "slow_before") await waitAsSlow(fault, this.#stopping);
     if (fault?.fault === "hang_before") return 0;
     if (authorization !== `Bearer ${this.#botToken}`) {
       response.writeHead(302, { location: "/signin" }).end();
@@ -66,7 +65,7 @@ export class Downloads {
       response.destroy();
       return 0;
     }
-    if (fault?.fault === "slow_after") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    if (fault?.fault === "slow_after") await waitAsSlow(fault, this.#stopping);
     response.end(file.content.subarray(half));
     return 200;
   }

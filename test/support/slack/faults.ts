@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { unlessAborted } from "../../../src/async/deadline.ts";
 import type { JsonObject } from "./model.ts";
 
 /** A fault of a Web API call, or of a file's download. `before` and `after`: its commit. */
@@ -12,6 +14,8 @@ export type Fault =
   | { readonly fault: "rate_limited"; readonly retryAfterS: number }
   | { readonly fault: "status"; readonly status: number; readonly body?: string }
   | { readonly fault: "slow_before" | "slow_after"; readonly delayMs: number }
+  /** Until the test lets it go on. */
+  | { readonly fault: "slow_before" | "slow_after"; readonly until: Promise<unknown> }
   | { readonly fault: "reset_before" | "reset_after" | "hang_before" | "hang_after" };
 
 export type ScriptedFault = Fault & {
@@ -25,6 +29,15 @@ export type ScriptedFault = Fault & {
   /** Default: once. `Infinity`: until `clear`. */
   readonly times?: number;
 };
+
+type SlowFault = Extract<Fault, { readonly fault: "slow_before" | "slow_after" }>;
+
+/** Waits as a slow call does. @throws Error when the server stops */
+export async function waitAsSlow(fault: SlowFault, stopping: AbortSignal): Promise<void> {
+  if ("delayMs" in fault) await delay(fault.delayMs, undefined, { signal: stopping });
+  else await unlessAborted(fault.until, stopping);
+  stopping.throwIfAborted();
+}
 
 /** The planned faults, in order. */
 export class FaultScript {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { ApiError, Arguments } from "./arguments.ts";
-import type { Fault, FaultScript } from "./faults.ts";
+import { type Fault, type FaultScript, waitAsSlow } from "./faults.ts";
 import type { CallEntry, Journal } from "./journal.ts";
 import { chatMethods } from "./methods-chat.ts";
 import { conversationMethods } from "./methods-conversations.ts";
@@ -93,10 +92,10 @@ export class WebApi {
     fault: Fault | undefined,
     response: ServerResponse,
   ): Promise<void> {
-    if (fault?.fault === "slow_before") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    if (fault?.fault === "slow_before") await waitAsSlow(fault, this.#stopping);
     if (fault !== undefined && this.#failBefore(entry, fault, response)) return;
     const answer = this.#run(entry, args);
-    if (fault?.fault === "slow_after") await delay(fault.delayMs, undefined, { signal: this.#stopping });
+    if (fault?.fault === "slow_after") await waitAsSlow(fault, this.#stopping);
     if (fault?.fault === "hang_after") {
       entry.outcome = "hung";
       return;

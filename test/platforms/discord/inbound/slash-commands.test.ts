@@ -190,16 +190,13 @@ test("a command without its text opens a form; one whose form Discord refuses is
 });
 
 test("a command that takes long is acknowledged first; in a DM, too", async () => {
-  await using scene = await openDiscordScene({ server: { interactionAckMs: 500 } });
+  await using scene = await openDiscordScene();
   const { discord, inbox, ann } = scene;
   await registered(discord);
   const { promise, resolve } = Promise.withResolvers<string>();
   inbox.onCommand = async () => promise;
   const call = discord.world.command(ann, discord.world.openDm(ann), "status");
   await until("the acknowledgement", () => call.responses().some(({ isLoading }) => isLoading));
-  await new Promise((done) => {
-    setTimeout(done, 600);
-  });
   resolve("at last");
   await until("the answer", () => call.responses().some(({ text }) => text === "at last"));
   assert.equal(call.responses().length, 1);

@@ -104,13 +104,13 @@ test("a command is not repeated after a cut: the chat says that its answer was l
 
 test("a daemon that does not come back ends the chat with a sentence, and messages that were not stored are reported", async () => {
   await using served = await serve();
-  await using chat = await attach(served.socket, "jsonl", { patienceMs: 300 });
+  await using chat = await attach(served.socket, "jsonl", { patienceMs: 1000 });
   await served.die();
   await until("the loss", () => chat.remarks.length > 0);
   say(chat, "lost");
   await assert.rejects(chat.running, (error: unknown) => {
     assert(error instanceof OperatorError);
-    assert.match(error.message, /did not come back within 0 seconds.*npm start/);
+    assert.match(error.message, /did not come back within 1 seconds.*npm start/);
     return true;
   });
   await untilWritten(chat, '"type":"error"');

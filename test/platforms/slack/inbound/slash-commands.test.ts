@@ -70,7 +70,7 @@ function answered(options: SceneOptions): void {
   });
 
   test("that take long are acknowledged in time, and answered later", async () => {
-    await using scene = await openSlackScene(options);
+    await using scene = await openSlackScene({ ...options, timing: { commandMs: 300 } });
     const { slack, ana, general, inbox } = scene;
     const { promise, resolve } = Promise.withResolvers<string>();
     inbox.onCommand = async () => promise;
