@@ -136,9 +136,9 @@ suite("a fact stands in a summary", () => {
 });
 
 test("a summary has four of the facts, and half of the others", () => {
-  const most = (required: number): number => {
-    const counts = Array.from({ length: required + 1 }, (_, count) => count);
-    return counts.filter((count) => isTolerable(count, required)).length - 1;
+  const most = (all: number): number => {
+    const counts = Array.from({ length: all + 1 }, (_, count) => count);
+    return counts.filter((count) => isTolerable(count, all)).length - 1;
   };
   assert.deepEqual([0, 1, 4, 5, 6, 8, 12].map(most), [0, 0, 0, 0, 1, 2, 4]);
 });
