@@ -127,7 +127,8 @@ export function landAll(
 
 /** Covers everything up to `toSeq` without a text. Pure. */
 export function resetTo(history: History, toSeq: Seq): History {
-  if (toSeq <= history.coveredTo) return history;
+  const hasSummaries = history.summaries.some(({ kind }) => kind !== "reset");
+  if (toSeq < history.coveredTo || (toSeq === history.coveredTo && !hasSummaries)) return history;
   return {
     ...history,
     summaries: [resetSummary(toSeq)],

@@ -5,6 +5,7 @@ import { agentId } from "../../../src/core/ids.ts";
 import { bindPlatform } from "../../../src/router/bindings.ts";
 import { openStore } from "../../store/open-store.ts";
 import { ANN, BEN, authorOf, command } from "../../support/commands.ts";
+import { coverRoom } from "../../support/covered.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -149,4 +150,23 @@ test("/new starts afresh, as /reset does", async () => {
   await using weir = await start(server);
   await talk(weir, "new");
   assert.match(await command(weir, "new", "new", ANN), /^Reset: /);
+});
+
+test("/reset takes the summary out of view also where it covers everything that was said", async () => {
+  await using server = await startModelServer();
+  await using weir = await start(server);
+  const room = "covered";
+  await talk(weir, room);
+  await coverRoom(database.connection, room, "Ann has measured the river at zxqmill.");
+  assert.match(await command(weir, room, "reset", ANN), /^Reset: /);
+  await weir.say("What did I measure?", { room, author: authorOf(ANN) });
+  await weir.platform.until(() => weir.platform.texts(room).length === 2);
+  assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body.messages), /zxqmill/);
+  assert.deepEqual(
+    await beside.sql(
+      "select s.kind from summaries s join channels c on c.id = s.channel_id where c.name = $1 and s.live",
+      room,
+    ),
+    [{ kind: "reset" }],
+  );
 });
