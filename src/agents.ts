@@ -13,7 +13,7 @@ import { ServerTools, type ServerToolsParts } from "./mcp/server-tools.ts";
 import { handOffTool } from "./tools/hand-off.ts";
 import { configuredBy, describedToolsOf, featureToolsOf } from "./features/features.ts";
 import type { ToolMaker } from "./tools/tool.ts";
-import { createTools } from "./tools/tools.ts";
+import { createTools, fitsWindow } from "./tools/tools.ts";
 import { basename, join } from "node:path";
 import {
   AgentFolder,
@@ -180,12 +180,15 @@ export class Agents implements AsyncDisposable {
   /** The same agent, which answers with another model. Its folder and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
+    const window = own.agent.models.windowOf(config.model, config.contextWindow);
     // Descriptions may name the agent's models.
     const withOwnModels: MoreTools = (tools) => {
       const described = describedToolsOf(config).map((make) =>
         configuredBy(config)(make(this.#prompts, tools)),
       );
-      return tools.map((tool) => described.find(({ spec }) => spec.name === tool.spec.name) ?? tool);
+      return tools
+        .filter((tool) => fitsWindow(tool, window))
+        .map((tool) => described.find(({ spec }) => spec.name === tool.spec.name) ?? tool);
     };
     const agent = withMoreTools({ ...own.agent, config }, withOwnModels);
     const compactorAgent = summariserOf(agent, this.#models, this.#prompts, own.guests.nameOf);
@@ -286,6 +289,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
         });
   const needs = {
     recall: one.memory.recall,
+    window: agentModels.windowOf(one.model, one.contextWindow),
     ofFeatures: there.tools,
     described: describedToolsOf(one),
     configured: configuredBy(one),

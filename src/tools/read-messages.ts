@@ -13,6 +13,7 @@ export const readMessages = defineTool({
   input: Input,
   isStandalone: true,
   isReadOnly: true,
+  leastWindow: 8192,
   async run({ from, to = null }, context) {
     const { lines, next } = await context.readMessages({ from, to }, context.signal);
     const nothing = "Nothing is to be read under these numbers: you see it, or its text is no longer kept.";

@@ -23,6 +23,8 @@ export interface Tool {
   readonly asks?: AskMode;
   /** It changes nothing. Default: it may. */
   readonly isReadOnly?: boolean;
+  /** The smallest window, in tokens, in which its definition is worth its room. Default: any. */
+  readonly leastWindow?: number;
   /**
    * Checks the arguments without running it, so that people are not asked about a call that cannot run. Default: no check.
    * @throws ToolInputError
@@ -139,6 +141,7 @@ export interface ToolDefinition<Input> {
   readonly timeoutMs?: Tool["timeoutMs"];
   readonly isStandalone?: boolean;
   readonly isReadOnly?: boolean;
+  readonly leastWindow?: number;
   readonly needs?: ToolNeed;
   readonly changesTexts?: true;
   readonly writesFolder?: true;
@@ -171,7 +174,7 @@ export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
   const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
-  const { changesTexts, writesFolder, source, shownAs, isDelegation } = definition;
+  const { changesTexts, writesFolder, source, shownAs, isDelegation, leastWindow } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -182,6 +185,7 @@ export function makeTool<Input>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     isStandalone,
     ...(isReadOnly !== undefined && { isReadOnly }),
+    ...(leastWindow !== undefined && { leastWindow }),
     ...(needs !== undefined && { needs }),
     ...(changesTexts !== undefined && { changesTexts }),
     ...(writesFolder !== undefined && { writesFolder }),

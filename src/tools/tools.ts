@@ -25,6 +25,8 @@ const TOOLS: Readonly<Record<RoomTool, ToolMaker>> = {
 /** The facts of an agent that decide about its tools. */
 export interface ToolNeeds {
   readonly recall: AgentConfig["memory"]["recall"];
+  /** The window of its model, tokens; default: a large one. */
+  readonly window?: number;
   /** Tools of the features that it uses; default: empty. */
   readonly ofFeatures?: readonly ToolMaker[];
   /** The same whose descriptions name other tools; default: empty. */
@@ -42,13 +44,19 @@ export function sourceOf({ server, source = "built in" }: Pick<Tool, "server" | 
 
 /** Sorted by name, so that the first part of every request stays the same bytes. */
 export function createTools(prompts: Prompts, agent: ToolNeeds): readonly Tool[] {
-  const { recall, ofFeatures = [], described = [], served = [], configured = (tool) => tool } = agent;
+  const { recall, window = Infinity, ofFeatures = [], described = [], served = [] } = agent;
+  const { configured = (tool) => tool } = agent;
   const tools = [...Object.values(TOOLS), ...ofFeatures]
     .map((make) => configured(make(prompts)))
     .filter(({ needs }) => needs === undefined || recall === "all" || recall === needs)
+    .filter((tool) => fitsWindow(tool, window))
     .toSorted(byName);
   const beside = [...tools, ...served];
   return [...tools, ...described.map((make) => configured(make(prompts, beside)))].toSorted(byName);
+}
+
+export function fitsWindow({ leastWindow = 0 }: Pick<Tool, "leastWindow">, window: number): boolean {
+  return window >= leastWindow;
 }
 
 function byName(a: Tool, b: Tool): number {

@@ -98,7 +98,7 @@ test("weir tools and weir doctor tell of each server, end it, and show no secret
   const tools = home.start("tools");
   assert.equal((await tools.finish()).code, 0, tools.stderr);
   const listed = tools.out.join("\n");
-  assert.match(listed, /^agent main: 15 tools, about [\d,]+ tokens in each request\n/);
+  assert.match(listed, /^agent main: 16 tools, about [\d,]+ tokens in each request\n/);
   assert.match(listed, / s0__echo +server s0 +does not ask: read-only, it says +\d+ tokens\n/);
   assert.match(listed, / s0__sleep +server s0 +asks +\d+ tokens\n/);
   assert.match(listed, / skip +built in +does not ask /);

@@ -240,6 +240,14 @@ test("what can be called beside turns is nothing that a person would have to all
 });
 
 describe("what looks something up", () => {
+  test("one whose definition takes too much of a small window is left out there", () => {
+    const of = (window: number): string[] =>
+      createTools({ render: () => "" }, { recall: "all", window }).map(({ spec }) => spec.name);
+    assert.ok(!of(8191).includes("read_messages"));
+    assert.ok(of(8191).includes("search_history"));
+    assert.ok(of(8192).includes("read_messages"));
+  });
+
   test("is offered as far as the agent may", () => {
     const offered = (recall: "all" | "messages" | "memories" | "off"): string[] =>
       createTools({ render: () => "" }, { recall }).map(({ spec }) => spec.name);
