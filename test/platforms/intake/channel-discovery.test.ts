@@ -111,7 +111,7 @@ test("what may be missing of it is no background either, where an event has not 
   await hand(intake, said(4, { addressed: true }), HOME);
   assert.deepEqual(got(), ["+1", "+2", "*4"]);
   resolve();
-  while (inbox.closed.length >= 0) await new Promise(setImmediate);
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
   assert.deepEqual(got(), ["+1", "+2", "*4", "*3", "*4"]);
   intake.close();
 });

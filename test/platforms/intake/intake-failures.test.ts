@@ -170,7 +170,7 @@ test("a gap that was opened while an older one went on record is waited for", as
   const live = hand(intake, said(5), HOME);
   await noting.promise;
   first.resolve();
-  while (inbox.closed.length >= 0) await new Promise(setImmediate);
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
   history.pause = second.promise;
   inbox.gaps = [gapAfter(2)];
   intake.resume();

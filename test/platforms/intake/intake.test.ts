@@ -160,7 +160,7 @@ test("the gap of a thread that is fetched apart is on record before its parent's
   void hand(intake, said(5, thread), thread);
   await asked.promise;
   parent.resolve();
-  while (inbox.closed.length >= 0) await new Promise(setImmediate);
+  while (inbox.closed.length === 0) await new Promise(setImmediate);
   assert.deepEqual([inbox.closed, [...inbox.kept]], [["room"], [["thread", "1"]]]);
   intake.close();
 });
