@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { QuestionStore } from "../../../src/features/questions/question-store.ts";
 import { ANN, BEN, command } from "../../support/commands.ts";
-import { type ApprovalScene, expireSoon, openApprovals, shownIn } from "../../support/approvals.ts";
+import { type ApprovalScene, openApprovals, shownIn } from "../../support/approvals.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
@@ -50,13 +50,10 @@ test("of many decisions at once one counts, and all are told which", async () =>
 
 test("an expiry is a denial in words, once, with two daemons at the same clock", async () => {
   await using scene = await openApprovals();
-  {
-    await using weir = await scene.start();
-    await wanted(scene, weir, "buy milk", 1);
-    await expireSoon(scene);
-  }
-  await using weir = await scene.start();
-  await using other = await scene.start({ platform: new TestPlatform({ serves: () => true }) });
+  const approvals = 'tools = { note = "always" }\nexpire_ms = 1000';
+  await using weir = await scene.start({ approvals });
+  await using other = await scene.start({ approvals, platform: new TestPlatform({ serves: () => true }) });
+  await wanted(scene, weir, "buy milk", 1);
   await scene.platform.until(
     () => shownIn(scene.platform, "room", /^#1: Expired: nobody decided in time/).length === 1,
   );
