@@ -154,7 +154,7 @@ test("a decision while the turn that asked still runs is told after it", async (
 
 test("a database that is away when an approval expires only delays it", async () => {
   await using scene = await openApprovals();
-  await using _weir = await scene.start({ approvals: 'tools = { note = "always" }\nexpire_ms = 4000' });
+  await using _weir = await scene.start({ approvals: 'tools = { note = "always" }\nexpire_ms = 1500' });
   await _weir.say("note buy milk");
   await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: main asks/).length === 1);
   await until("quiet", async () => (await scene.rows())[0]?.shown === "open");
