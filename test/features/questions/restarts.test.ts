@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BEN, command } from "../../support/commands.ts";
 import { type ApprovalScene, lookingUp, openApprovals, shownIn } from "../../support/approvals.ts";
+import { coverRoom } from "../../support/covered.ts";
 import { cutStatements } from "../../support/cut-statements.ts";
 import { heldText, text, toolCalls } from "../../support/model-behaviours.ts";
 import { PlatformError } from "../../../src/platforms/platform.ts";
@@ -80,12 +81,15 @@ async function hanging(
   use: (scene: ApprovalScene, weir: TestWeir, release: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   await using scene = await openApprovals();
+  scene.server.respond(lookingUp);
+  await using weir = await scene.start({ approvals: SEARCHES });
+  // What stands in view is not searched.
+  await weir.say("There is milk in the fridge.", { addressed: false });
+  await coverRoom(scene.database.connection, "room");
   // Whoever indexes would wait for the table as well, and hold what the next daemon needs to take the channel.
   await scene.open.sql(
     "create or replace function index_channel(p_channel bigint, p_limit integer) returns bigint language sql as 'select 0::bigint'",
   );
-  scene.server.respond(lookingUp);
-  await using weir = await scene.start({ approvals: SEARCHES });
   await weir.say("look up milk");
   await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: main asks/).length === 1);
   const end = Promise.withResolvers<void>();
