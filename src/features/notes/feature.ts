@@ -21,7 +21,7 @@ export const notes: Feature<null, NoteKit> = {
     const keeper = keeperOf(agent);
     if (keeper === null) return [];
     const where = { channel: channel.id, agent: agent.config.id, fileNames: sceneOf(channel).fileNames };
-    return (await readNotes(new NoteStore(database), keeper, where)).files;
+    return readNotes(new NoteStore(database), keeper, where);
   },
   open({ database, setup, log }) {
     const store = new NoteStore(database);

@@ -13,7 +13,7 @@ export interface NoteRequest {
 
 /** A turn's access to the notes of its channel. */
 export interface NoteKit {
-  /** The notes of the channel, and of a thread's channel; none if the read is too slow. */
+  /** The notes of the channel, and of a thread's channel; none if the files are too slow. */
   read(): Promise<readonly AgentFile[]>;
   /**
    * Writes, replaces or removes a line.

@@ -9,7 +9,7 @@ import type { ActorParts } from "../../channel/channel-context.ts";
 import type { NoteKit, NoteRequest } from "./key.ts";
 import type { NoteStore } from "./note-store.ts";
 
-/** Longest wait for the notes before the first model call, ms. */
+/** Longest wait for the files before the first model call, ms. */
 const WITHIN_MS = 200;
 /** A file of notes is not to outgrow what a section may have. */
 const MOST_UNITS = 16_000;
@@ -43,10 +43,10 @@ export async function readNotes(
   store: Pick<NoteStore, "look">,
   keeper: NoteKeeper,
   where: { readonly channel: ChannelId; readonly agent: AgentId; readonly fileNames: readonly string[] },
-): Promise<{ readonly takenBack: number; readonly files: readonly AgentFile[] }> {
+): Promise<readonly AgentFile[]> {
   const { channel, agent, fileNames } = where;
-  const { takenBack, removed } = await store.look(channel, agent, keeper.filesOf(fileNames));
-  return { takenBack, files: await keeper.read(fileNames, removed) };
+  const { removed } = await store.look(channel, agent, keeper.filesOf(fileNames));
+  return keeper.read(fileNames, removed);
 }
 
 /** The kit of a turn whose agent has no folder. */
@@ -76,10 +76,15 @@ export class TurnNotes implements NoteKit {
 
   async read(): Promise<readonly AgentFile[]> {
     const { notes, owner, agent, lookUpWithinMs = WITHIN_MS } = this.#parts;
-    const where = { channel: owner.channel, agent: agent.config.id, fileNames: this.#fileNames };
-    const found = await withDeadline(readNotes(notes, this.#keeper, where), lookUpWithinMs);
-    this.#takenBack = found?.takenBack ?? null;
-    return found?.files ?? [];
+    const names = this.#fileNames;
+    // Waited for as long as it takes, like the turn's other statements: without the number nothing could be written.
+    const { takenBack, removed } = await notes.look(
+      owner.channel,
+      agent.config.id,
+      this.#keeper.filesOf(names),
+    );
+    this.#takenBack = takenBack;
+    return (await withDeadline(this.#keeper.read(names, removed), lookUpWithinMs)) ?? [];
   }
 
   async write({ kind, text, replaces }: NoteRequest): Promise<string> {

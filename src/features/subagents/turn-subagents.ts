@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { withDeadline } from "../../async/deadline.ts";
 import { answeredMessages, type History } from "../../core/history.ts";
 import { isDueWork } from "../../core/message.ts";
 import type { SpawnRequest, SubagentKit } from "./key.ts";
@@ -12,7 +11,6 @@ import { type ToolContext, ToolFailure } from "../../tools/tool.ts";
 import { modelsOfSubagents } from "./subagent-run.ts";
 import type { TurnSite } from "../../channel/channel-context.ts";
 import { answererOf } from "../../channel/guests.ts";
-import { LOOKED_UP_WITHIN_MS } from "../../channel/turns/turn-recall.ts";
 import { spentBudget } from "../../channel/turns/turn-budget.ts";
 import { openLines, SAME_TASK } from "./report-texts.ts";
 import { escapeLabels } from "../../context/labels.ts";
@@ -33,10 +31,9 @@ export class TurnSubagents implements SubagentKit {
   }
 
   async lines(): Promise<readonly string[]> {
-    const { owner, agent, guests, turn, lookUpWithinMs = LOOKED_UP_WITHIN_MS } = this.#site;
-    const found = await withDeadline(this.#desk.rows.look(owner.channel), lookUpWithinMs);
-    this.#takenBack = found?.takenBack ?? null;
-    const open = found?.open ?? [];
+    const { owner, agent, guests, turn } = this.#site;
+    const { takenBack, open } = await this.#desk.rows.look(owner.channel);
+    this.#takenBack = takenBack;
     // Only the agent's own subagents; those of a removed agent belong to the channel's own agent.
     return openLines(
       open.filter((one) => answererOf(guests, one.agent) === turn.agent),
