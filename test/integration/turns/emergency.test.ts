@@ -172,7 +172,8 @@ test("what was omitted is told at once by its extract, and what of it was delete
     await weir.say(`${index}: ${PARAGRAPH}`, { room, addressed: false });
   await weir.say("so much for the foxes", { room });
   await weir.platform.until(() => weir.platform.texts(room).length === 2);
-  assert.equal(weir.events.filter(({ type }) => type === "emergency").length, 1);
+  // More than one where the compactor comes before the turn.
+  assert.ok(weir.events.some(({ type }) => type === "emergency"));
   const told =
     /truncated due to context limits\].*\n\nWhat is left of them\. .*\n> An extract, word for word, of \d+ messages/;
   assert.match(dynamic(), told);
