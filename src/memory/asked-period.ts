@@ -1,4 +1,5 @@
 import type { DayRange } from "../core/memory.ts";
+import { dayBeside } from "../text/time.ts";
 import { namedTimes, parseTime } from "./named-times.ts";
 
 /** Some days of the past, both inclusive; null: without a limit. */
@@ -7,7 +8,6 @@ export interface Period {
   readonly to: string | null;
 }
 
-const DAY_MS = 24 * 3_600_000;
 /** "The last 7 days": up to today. */
 const LAST = /^(?:the |in the |over the )?(?:last|past) (?<span>\S{1,12} (?:day|week|month|year)s?)$/iu;
 const SINCE = /^(?:since|from|seit)\s/iu;
@@ -56,9 +56,4 @@ function daysOf(text: string, today: string): DayRange | null {
   return rest.reduce(({ from, to }, other) => {
     return { from: from < other.from ? from : other.from, to: to > other.to ? to : other.to };
   }, first);
-}
-
-/** @param by in days */
-export function dayBeside(day: string, by: number): string {
-  return new Date(Date.parse(day) + by * DAY_MS).toISOString().slice(0, 10);
 }

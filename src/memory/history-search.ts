@@ -5,8 +5,8 @@ import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
 import type { LineFilter, SpokenBy, SpokenLineStore, SpokenName } from "../store/search/spoken-lines.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { newestWords } from "../text/text.ts";
-import { createTimeFormat } from "../text/time.ts";
-import { askedPeriod, dayBeside } from "./asked-period.ts";
+import { createTimeFormat, dayBeside } from "../text/time.ts";
+import { askedPeriod } from "./asked-period.ts";
 import { type Explaining, MAX_QUERY, type Recall } from "./recall.ts";
 import { fittingLines, fittingResults } from "./recall-worth.ts";
 
@@ -104,7 +104,7 @@ export class HistorySearch {
     return this.#page(request, log, await this.#ranked(request, { ...log, ...range }, filter, explaining));
   }
 
-  /** @param end the last message of the summary in which the first one stands; null: it stands in none */
+  /** @param end the last message of the summary that covers `from`; null: no summary covers it */
   async read({ from, to }: ReadRequest, log: SearchedLog, end: Seq | null): Promise<MessagesRead> {
     const range = {
       channel: log.channel,

@@ -1,6 +1,5 @@
 /**
- * The words by which people name a secret before or after they tell it, in the languages that are most likely here. Lists alone;
- * `secrets.ts` has the rules.
+ * Words that name a secret beside it ("PIN", "password"), in many languages. Lists only; `secrets.ts` has the rules.
  */
 
 /**

@@ -62,7 +62,7 @@ export function unfoundPart(
   return unfoundName(rest, told, people, subject) ?? (type === "term" ? null : unfoundTail(rest, told));
 }
 
-/** Words in a row at its end of which no line has one, behind others that the lines have. */
+/** A statement that ends with so many words that no line has, after words that the lines have, adds something of its own. */
 const TAIL_WORDS = 3;
 
 function unfoundTail(text: string, told: readonly string[]): string | null {

@@ -35,8 +35,9 @@ import {
 /** Whether a statement says what its quote says, as its speaker meant it. Pure. */
 
 const EDGELESS = new RegExp(`^[${EDGELESS_SCRIPTS}]`, "u");
-/** Lines after a proposal in which somebody may agree, and after a joke in which its speaker may say so. */
+/** Lines after a proposal that may agree to it. */
 const AGREEING_LINES = 5;
+/** Lines after a joke in which its speaker may call it one. */
 const JOKING_LINES = 2;
 /** Words that a clause shares with another that says the same. */
 const SAME_WORDS = 2;

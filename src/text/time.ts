@@ -27,6 +27,11 @@ export function formatDays({ from, to }: { readonly from: string; readonly to: s
   return from === to ? from : `${from} to ${to}`;
 }
 
+/** An ISO day some days after another one, or before it. @param by in days */
+export function dayBeside(day: string, by: number): string {
+  return new Date(Date.parse(day) + by * 86_400_000).toISOString().slice(0, 10);
+}
+
 /** Before 1973 some zones had offsets with seconds. */
 const WHOLE_MINUTES_FROM = Date.UTC(1973);
 const KNOWN_MINUTES = 500;

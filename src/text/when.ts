@@ -1,4 +1,4 @@
-import { createTimeFormat } from "./time.ts";
+import { createTimeFormat, dayBeside } from "./time.ts";
 import { instantOf } from "../async/occurrences.ts";
 
 /** Future times in the form in which people and models write them. Pure. */
@@ -60,16 +60,12 @@ export function whenAt(text: string, timeZone: string, now: Date): When {
   const [, tomorrow, clock] = CLOCK.exec(said) ?? [];
   if (clock === undefined) return none(said);
   const today = createTimeFormat(timeZone).day(now);
-  const from = tomorrow === undefined ? today : dayBehind(today);
+  const from = tomorrow === undefined ? today : dayBeside(today, 1);
   const at = instantOf(`${from}T${clock.padStart(5, "0")}`, timeZone);
   if (at === null) return none(said);
   if (at > now) return checked(at, now);
-  const next = instantOf(`${dayBehind(from)}T${clock.padStart(5, "0")}`, timeZone);
+  const next = instantOf(`${dayBeside(from, 1)}T${clock.padStart(5, "0")}`, timeZone);
   return next === null ? none(said) : checked(next, now);
-}
-
-function dayBehind(day: string): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
 }
 
 function none(said: string): When {

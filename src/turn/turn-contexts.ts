@@ -109,7 +109,7 @@ export class TurnContexts {
       await this.#channel.omit(fit.omitTo, fit.tokensBefore, fit.context.tokens);
     }
     // The turn itself, or the compactor meanwhile, has omitted entries that were in view when the turn looked up the rest.
-    const history = await this.#channel.snapshot();
+    const { history } = fit;
     if (history.omittedTo > this.#searchedTo) {
       this.#searchedTo = history.omittedTo;
       fit = (await this.#withExtract(fitNow, fit, tokenBudgetAt(budget, budget.emergencyThreshold))) ?? fit;

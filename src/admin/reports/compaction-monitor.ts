@@ -1,9 +1,10 @@
 import { type BackgroundRoom, backgroundRoom, decide, type Decision } from "../../compactor/policy/policy.ts";
+import type { CompactionConfig } from "../../config/config.ts";
 import { keepTokens } from "../../context/keep.ts";
 import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
 import { summarySizes } from "../../context/summary-room.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
-import { dueMessages, type History, isCounted, type Stretch } from "../../core/history.ts";
+import { dueMessages, type History, type Stretch } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Agent } from "../../turn/agent.ts";
 
@@ -80,15 +81,14 @@ export function monitorCompaction(
   };
   const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
   const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
-  const messages = history.entries.filter(isCounted).length;
+  const { factor } = budget.calibration;
   return {
     due: dueWork(decide(state)),
     tiers,
     next: nextMark(Math.round(usage * usable), tiers, {
       room: backgroundRoom(state),
-      factor: budget.calibration.factor,
-      messages,
-      maxRawTokens: agent.config.compaction.maxRawTokens,
+      rules: state.rules,
+      factor,
     }),
     ahead: history.ahead,
   };
@@ -96,18 +96,16 @@ export function monitorCompaction(
 
 interface RawLimits {
   readonly room: BackgroundRoom;
+  readonly rules: Pick<CompactionConfig, "maxRawMessages" | "maxRawTokens">;
   /** Tokens of the report for each estimated one. */
   readonly factor: number;
-  /** Raw ones. */
-  readonly messages: number;
-  readonly maxRawTokens: number;
 }
 
 /** @param used tokens of the whole request */
 function nextMark(
   used: number,
   tiers: CompactionMonitor["tiers"],
-  { room, factor, messages, maxRawTokens }: RawLimits,
+  { room, rules, factor }: RawLimits,
 ): NextMark | null {
   const atWindow = (tier: MarkedTier): NextMark => {
     return { tier, at: tiers[tier], left: tiers[tier] - used, by: "window" };
@@ -117,7 +115,8 @@ function nextMark(
     return { tier: "background", at: used + left, left, by };
   };
   const background = [atWindow("background"), atLimit("max_raw_tokens", room.rawTokens)];
-  const meanTokens = (maxRawTokens - room.rawTokens) / messages;
+  const messages = rules.maxRawMessages - room.rawMessages;
+  const meanTokens = (rules.maxRawTokens - room.rawTokens) / messages;
   if (messages > 0) background.push(atLimit("max_raw_messages", room.rawMessages * meanTokens));
   const nearest = background.reduce((near, mark) => (mark.left < near.left ? mark : near));
   return [nearest, atWindow("aggressive"), atWindow("emergency")].find(({ left }) => left > 0) ?? null;

@@ -33,8 +33,8 @@ export function textOf(
 }
 
 /**
- * The next attempt after a refusal. `anew`: a new message in place of an edit; `short`: in shorter pieces; `plain`: without markup;
- * `refused`: none is left for this text, and others may be accepted; `gone`: the place accepts nothing.
+ * The next attempt after a refusal. `anew` posts a new message in place of an edit; `short` posts shorter pieces; `plain` drops the
+ * markup. `refused`: no attempt is left for this text, but other texts may be accepted. `gone`: the place accepts no text.
  */
 export type NextAttempt = "anew" | "short" | "plain" | "refused" | "gone";
 

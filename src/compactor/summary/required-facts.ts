@@ -94,7 +94,7 @@ export function* requiredFacts(
   return [...chosen.values()];
 }
 
-/** The facts that a summary lacks, if these are more than may be. */
+/** The facts that a summary lacks. */
 export function* missingFacts(text: string, facts: readonly RequiredFact[]): Slices<readonly string[]> {
   if (facts.length === 0) return [];
   const forms = formsOf(text);
@@ -288,6 +288,8 @@ const COMMON_SHARE = 0.01;
 class NameCounter {
   readonly #lines: readonly SourceLine[];
   readonly #people: ReadonlySet<string>;
+  /** The words of their names. */
+  readonly #parts: readonly string[];
   readonly #least: number;
   readonly #known = new Map<string, boolean>();
   /** The words of each line. */
@@ -296,6 +298,7 @@ class NameCounter {
   constructor(lines: readonly SourceLine[]) {
     this.#lines = lines;
     this.#people = peopleOf(lines);
+    this.#parts = normalWords([...this.#people].join(" ")).split(" ");
     this.#least = Math.max(2, lines.length * COMMON_SHARE);
   }
 
@@ -308,9 +311,8 @@ class NameCounter {
   }
 
   #isCommon(name: string): boolean {
-    const people = normalWords([...this.#people].join(" ")).split(" ");
     // "Cal" is Calvin.
-    if (people.some((part) => part.startsWith(name.toLowerCase())) || namesOneOf(name, this.#people))
+    if (this.#parts.some((part) => part.startsWith(name.toLowerCase())) || namesOneOf(name, this.#people))
       return false;
     this.#spoken ??= this.#lines.map(({ text }) => ` ${text.replaceAll(/[^\p{L}]+/gu, " ")} `);
     let lines = 0;

@@ -1,6 +1,7 @@
 import { SliceCounter, type Slices } from "../../async/cooperative.ts";
 import { displayName } from "../../text/text.ts";
 import { normalWords } from "../../text/normal-text.ts";
+import { PAIRED_SCRIPTS } from "../../text/scripts.ts";
 import { terms } from "../../text/terms.ts";
 import type { TranscriptLine } from "./transcript.ts";
 
@@ -19,8 +20,8 @@ export interface SourceLine {
 
 /**
  * The lines of a transcript, or of a chunk of one.
- * @param whole the transcript's text: a message of which it has only a piece counts as nobody's words
- * @param dayOf the ISO day of a time
+ * @param whole the transcript's text. A message that it has only in part gets no author
+ * @param dayOf returns the ISO day of a time
  */
 export function linesOf(
   transcript: readonly TranscriptLine[],
@@ -66,6 +67,7 @@ export function peopleOf(lines: readonly SourceLine[]): ReadonlySet<string> {
   return new Set(lines.flatMap(({ author, isOfPerson }) => (isOfPerson && author !== "" ? [author] : [])));
 }
 
+const PAIRED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
 const SLICE_CHARACTERS = 4000;
 
 /** The words of the lines, each once, without numbers. */
@@ -92,5 +94,5 @@ export function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
 }
 
 function isUnspaced(text: string): boolean {
-  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u.test(text);
+  return PAIRED.test(text);
 }

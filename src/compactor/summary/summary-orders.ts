@@ -16,8 +16,8 @@ const QUOTES = /\p{L}.{0,100}["“„«「『]\s*$/u;
 const MAX_QUOTE = 300;
 
 /**
- * A summary in which no sentence orders its reader: one that gives an order in nobody's name becomes a quotation of the person
- * who gave it, or is left out if nobody did. Pure.
+ * Removes orders to the reader from a summary. A sentence that gives an order without a speaker becomes a quotation of the
+ * person who gave that order; if no person did, it is left out. Pure.
  */
 export function withoutOrders(text: string, lines: readonly SourceLine[]): string {
   const isFree = (one: string): boolean => beforeOrder(one) === null;

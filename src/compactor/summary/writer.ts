@@ -257,7 +257,7 @@ async function settle(
   if (rejection !== null) {
     if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
     const messages = askedAgain(answer.text, shortenMessage(task, options), conversation, task, options);
-    return secondText({ ...conversation, messages }, judge, task, options);
+    return (await secondText({ ...conversation, messages }, judge, task, options)).written;
   }
   // The stand-in's extract is what the facts are taken from, and it cannot obey.
   const fault = answer.isStandIn === true ? null : await judge.faultOf(text);
@@ -269,13 +269,20 @@ async function settle(
   if (!mayAsk || !options.secondTry.take(fault.reason)) return asIs;
   try {
     const second = await secondText({ ...conversation, messages }, judge, task, options);
-    if (asIs.kind === "refused") return second;
-    return second.kind === "written" && isBetter(fault, await judge.faultOf(second.text)) ? second : asIs;
+    const isSecond =
+      asIs.kind === "refused" || (second.written.kind === "written" && isBetter(fault, second.fault));
+    return isSecond ? second.written : asIs;
   } catch (error) {
     // The first one is paid for, and may be committed.
     if (!(error instanceof ModelError) || asIs.kind === "refused") throw error;
     return asIs;
   }
+}
+
+interface SecondText {
+  readonly written: Written;
+  /** What is wrong with it; null: nothing, or it is refused for its form. */
+  readonly fault: SummaryFault | null;
 }
 
 /** The second text of a conversation: nothing further is asked for. */
@@ -284,15 +291,19 @@ async function secondText(
   judge: SummaryJudge,
   task: WritingTask,
   options: WriterOptions,
-): Promise<Written> {
-  if (options.budget.left <= task.keptCalls) return { kind: "refused", rejection: CALLS_SPENT };
+): Promise<SecondText> {
+  const refused = (rejection: SummaryRejection): SecondText => {
+    return { written: { kind: "refused", rejection }, fault: null };
+  };
+  if (options.budget.left <= task.keptCalls) return refused(CALLS_SPENT);
   const answer = await ask(task, options, { model, messages, tools, toolChoice: "none" });
-  if (answer === null) return { kind: "refused", rejection: emptyRejection(task) };
+  if (answer === null) return refused(emptyRejection(task));
   const text = summaryIn(answer, task);
-  const rejection =
-    rejectionOf({ text, finish: answer.finish }, task) ?? (await judge.faultOf(text))?.rejection ?? null;
-  if (rejection !== null) return { kind: "refused", rejection };
-  return { kind: "written", text, model: answer.model, saved };
+  const rejection = rejectionOf({ text, finish: answer.finish }, task);
+  if (rejection !== null) return refused(rejection);
+  const fault = await judge.faultOf(text);
+  if (fault !== null && fault.rejection !== null) return refused(fault.rejection);
+  return { written: { kind: "written", text, model: answer.model, saved }, fault };
 }
 
 function summaryIn({ text }: ModelAnswer, { lines }: WritingTask): string {

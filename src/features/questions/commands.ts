@@ -19,6 +19,9 @@ import {
 import { howToOwn } from "../../admin/commands/permissions.ts";
 import { withoutSecrets } from "../../admin/secrets.ts";
 
+/** In UTF-16 units. */
+const LONGEST_REASON = 500;
+
 export const approveCommand: Command = {
   name: "approve",
   help: "let a call that waits for an approval run (approvers only)",
@@ -32,7 +35,7 @@ export const denyCommand: Command = {
   name: "deny",
   help: "deny a call that waits for an approval (approvers only)",
   argument: { name: "number", form: "NUMBER | NUMBER REASON", help: "the agent is told the reason" },
-  form: { title: "Deny with a reason", label: "Reason, which the agent is told", maxLength: 500 },
+  form: { title: "Deny with a reason", label: "Reason, which the agent is told", maxLength: LONGEST_REASON },
   allowed: "everybody",
   isNamedFor: isApprover,
   run: deny,
@@ -53,7 +56,6 @@ export const approvalsCommand: Command = {
 
 /** Longest line of arguments in a list. */
 const LONGEST_LINE = 200;
-const LONGEST_REASON = 500;
 /** Shown in place of deleted arguments. */
 const TAKEN_BACK = "(taken back)";
 /** More would not fit the messages of one answer. */

@@ -1,7 +1,7 @@
 /**
- * Questions: an approval, for which a call of a tool waits, and a choice, which the agent lets somebody make by its tool `ask`.
- * `question-gate.ts` holds the calls of both back and runs those that are allowed, `question-board.ts` asks in the channel, `commands.ts` and
- * `answer-command.ts` take decisions and answers, and `question-desk.ts` reports them to the channel.
+ * Questions to people. A tool call may wait for an approval, and the agent's tool `ask` lets a person make a choice.
+ * `question-gate.ts` holds such calls back and runs the allowed ones. `question-board.ts` asks in the channel. `commands.ts` and
+ * `answer-command.ts` take decisions and answers. `question-desk.ts` reports these to the channel.
  */
 
 import { DueWorkDesk } from "../../channel/due-work.ts";

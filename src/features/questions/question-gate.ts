@@ -69,7 +69,7 @@ export class QuestionGate implements CallGate {
     return { told, beside: asked.length === 0 ? undefined : this.#beside({ asked }) };
   }
 
-  /** The calls that wait for a person; `told`: results of those that nobody is asked about. */
+  /** Finds the calls that wait for a person. `told`: results, by call id, of calls about which no person is asked. */
   #gatedOf(calls: readonly ToolCall[]): { gated: GatedCall[]; told: Map<string, string> } {
     const { tools } = this.#site.agent;
     const told = new Map<string, string>();

@@ -8,8 +8,8 @@ const MAX_MET = 10_000;
 type Ledger = Pick<CatchUpLedger, "channelRenames" | "renameChannel">;
 
 /**
- * Slack gives a private channel another id when it is shared with another organisation. Weir goes on calling it by the first: so its past,
- * its threads and what waits there stay as they are. Ids are translated where they come from Slack and where they go to it.
+ * Slack gives a private channel another id when it is shared with another organisation. Weir keeps the first id, so that the
+ * channel's log, threads and waiting work stay valid. Ids are translated at Slack's border, in both directions.
  */
 export class ChannelRenames {
   #ledger: Ledger | null = null;

@@ -17,10 +17,10 @@ export interface AskingChannel {
 export type SaidIn = "here" | "parent" | "workspace";
 
 /**
- * Scope is privacy, and it is decided here, before anything is compared or ranked: what was said in a DM shows in that DM
- * alone, what was said in a thread in that thread alone, what was said in a channel in that channel and in its threads, what is
- * shared of a public channel in all channels of its workspace that nobody else reads. All of it shows to the agent that remembers it, and to those to
- * which the configuration opens it (`shared_memories`). The parameters are SQL: the agent, the channel, its workspace and its
+ * The privacy rule of memories, applied before anything is compared or ranked. A memory of a DM shows in that DM alone, one of a
+ * thread in that thread, one of a channel in that channel and its threads. A shared memory of a public channel shows in all
+ * channels of its workspace that nobody else reads. A memory shows to the agent that remembers it, and to agents to which the
+ * configuration opens it (`shared_memories`). The parameters are SQL: the agent, the channel, its workspace and its
  * kind.
  */
 function scopesOf(agent: string, channel: string, workspace: string, kind: string): Record<SaidIn, string> {

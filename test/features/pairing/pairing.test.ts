@@ -17,7 +17,7 @@ import { echo } from "../../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import type { SlackUser } from "../../support/slack/model.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { type OpenStore, openStore } from "../../store/open-store.ts";
@@ -253,9 +253,7 @@ async function openSlackScene(): Promise<SlackScene> {
         databaseUrl: connectionUrl(database.connection),
         modelUrl: model.url,
         slack: {
-          botToken: slack.botToken,
-          intake: { mode: "socket", appToken: slack.appToken },
-          apiUrl: slack.apiUrl.replace(/\/$/, ""),
+          ...accessTo(slack),
           owners: [olga.id],
         },
         binding: { dmAllow: [olga.id], dmLetsIn: true },

@@ -10,7 +10,7 @@ import { until } from "../../support/patience.ts";
 import { buttonsOf } from "../../support/slack/blocks.ts";
 import type { Interaction } from "../../support/slack/interactions.ts";
 import type { SlackChannel, SlackMessage, SlackUser } from "../../support/slack/model.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -34,7 +34,6 @@ async function openScene(): Promise<Scene> {
   const ben = slack.world.addUser("ben");
   const general = slack.world.addChannel({ name: "general", members: [ann, ben] });
   const kept = stack.move();
-  const { botToken, appToken, apiUrl } = slack;
   return {
     slack,
     ann,
@@ -46,7 +45,7 @@ async function openScene(): Promise<Scene> {
       startSlackWeir({
         databaseUrl: connectionUrl(database.connection),
         modelUrl: model.url,
-        slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+        slack: accessTo(slack),
         agent: `[agents.approvals]\ntools = { search_history = "always" }\napprovers = ["slack:${ben.id}"]\n`,
       }),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),

@@ -9,7 +9,7 @@ import { type DiscordServer, startDiscordServer } from "../../support/discord/se
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { Patience, until } from "../../support/patience.ts";
@@ -150,11 +150,7 @@ test("a channel that is deleted on Slack goes from the log; one that is left or 
     await startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
-      slack: {
-        botToken: slack.botToken,
-        intake: { mode: "socket", appToken: slack.appToken },
-        apiUrl: slack.apiUrl.replace(/\/$/, ""),
-      },
+      slack: accessTo(slack),
     }),
   );
   const slackAt = (name: string): ChannelAddress => ({ platform: "slack", name });

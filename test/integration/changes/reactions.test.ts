@@ -6,7 +6,7 @@ import { type DiscordServer, startDiscordServer } from "../../support/discord/se
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { Patience, until } from "../../support/patience.ts";
@@ -116,11 +116,7 @@ test("on Slack, too; and what Slack delivers again long after does neither give 
   const options = {
     databaseUrl: connectionUrl(database.connection),
     modelUrl: model.url,
-    slack: {
-      botToken: slack.botToken,
-      intake: { mode: "socket", appToken: slack.appToken },
-      apiUrl: slack.apiUrl.replace(/\/$/, ""),
-    },
+    slack: accessTo(slack),
   } as const;
   const address = { platform: "slack", name: general.id };
   {

@@ -9,7 +9,12 @@ import { echo } from "../../support/e2e-model.ts";
 import { startListening } from "../../support/listening.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import {
+  accessTo,
+  type SlackServer,
+  type SlackServerOptions,
+  startSlackServer,
+} from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { TestCluster, turnsOf } from "../../support/cluster/test-cluster.ts";
 import { connectionUrl } from "../../support/weir.ts";
@@ -35,7 +40,6 @@ async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
   const beside = stack.use(openStore(database.connection));
   const cluster = new TestCluster();
   const daemons = stack.use(new AsyncDisposableStack());
-  const { botToken, appToken, apiUrl } = slack;
   const kept = stack.move();
   return {
     slack,
@@ -47,7 +51,7 @@ async function openScene(server: SlackServerOptions = {}): Promise<Scene> {
         await startSlackWeir({
           databaseUrl: connectionUrl(database.connection),
           modelUrl: model.url,
-          slack: { botToken, apiUrl: apiUrl.replace(/\/$/, ""), intake: { mode: "socket", appToken } },
+          slack: accessTo(slack),
           cluster: cluster.join(name),
           ...options,
         }),

@@ -9,7 +9,7 @@ import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { OWNED, OWNER } from "../../support/owners.ts";
 import { until } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { connectionUrl, startWeir } from "../../support/weir.ts";
@@ -70,11 +70,7 @@ test("/context is made of blocks on Slack, for the asker alone, also behind a me
   await using weir = await startSlackWeir({
     databaseUrl: connectionUrl(database.connection),
     modelUrl: model.url,
-    slack: {
-      botToken: slack.botToken,
-      intake: { mode: "socket", appToken: slack.appToken },
-      apiUrl: slack.apiUrl.replace(/\/$/, ""),
-    },
+    slack: accessTo(slack),
   });
   const ann = slack.world.addUser("ann");
   const general = slack.world.addChannel({ name: "general", members: [ann] });

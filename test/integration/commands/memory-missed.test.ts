@@ -11,7 +11,7 @@ import { until } from "../../support/patience.ts";
 import { startDiscordServer } from "../../support/discord/server.ts";
 import { echo } from "../../support/e2e-model.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -65,12 +65,12 @@ test("Slack: what is said while Weir does not run after /remember is answered, a
   model.respond(echo);
   await using slack = await startSlackServer({ retryDelaysMs: [] });
   await using database = await createTestDatabase();
-  const { botToken, appToken, apiUrl, world } = slack;
+  const { world } = slack;
   const start = async () =>
     startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
-      slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+      slack: accessTo(slack),
     });
   const ann = world.addUser("ann");
   const dm = world.openIm(ann);

@@ -8,7 +8,7 @@ import { openMill } from "../../support/discord/mill.ts";
 import { heldText, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl, type TestWeir } from "../../support/weir.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
@@ -146,9 +146,7 @@ test("an archived channel of Slack takes no answer: the owners are told once, th
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
       slack: {
-        botToken: slack.botToken,
-        intake: { mode: "socket", appToken: slack.appToken },
-        apiUrl: slack.apiUrl.replace(/\/$/, ""),
+        ...accessTo(slack),
         owners: [olga.id],
       },
     }),

@@ -9,7 +9,7 @@ import { until } from "../../support/patience.ts";
 import { startDiscordServer } from "../../support/discord/server.ts";
 import { heldText, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { connectionUrl, startWeir, type TestWeir } from "../../support/weir.ts";
@@ -177,11 +177,7 @@ test("on Slack a moderator deletes the draft: the whole answer is there all the 
   await using weir = await startSlackWeir({
     databaseUrl: connectionUrl(own.connection),
     modelUrl: model.url,
-    slack: {
-      botToken: slack.botToken,
-      intake: { mode: "socket", appToken: slack.appToken },
-      apiUrl: slack.apiUrl.replace(/\/$/, ""),
-    },
+    slack: accessTo(slack),
   });
   const bots = (): string[] => botTexts(slack, general);
   slack.world.say(ann, general, `<@${slack.world.bot.id}> tell me all`);

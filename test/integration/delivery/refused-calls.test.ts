@@ -7,7 +7,7 @@ import { type DiscordServer, startDiscordServer } from "../../support/discord/se
 import { heldText, text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
@@ -47,11 +47,7 @@ async function slackWeir(
   return startSlackWeir({
     databaseUrl: connectionUrl(own.connection),
     modelUrl: model.url,
-    slack: {
-      botToken: slack.botToken,
-      intake: { mode: "socket", appToken: slack.appToken },
-      apiUrl: slack.apiUrl.replace(/\/$/, ""),
-    },
+    slack: accessTo(slack),
     binding: { streaming },
   });
 }

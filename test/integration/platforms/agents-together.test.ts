@@ -10,7 +10,7 @@ import { startDiscordServer } from "../../support/discord/server.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -68,11 +68,11 @@ test("on Slack another agent's answer begins with its name in bold, also while i
   await using slack = await startSlackServer({ retryDelaysMs: [0, 200] });
   await using database = await createTestDatabase();
   model.respond(() => text(["I ", "am ", "**another**."], { delayMs: 30 }));
-  const { world, botToken, appToken, apiUrl } = slack;
+  const { world } = slack;
   await using weir = await startSlackWeir({
     databaseUrl: connectionUrl(database.connection),
     modelUrl: model.url,
-    slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+    slack: accessTo(slack),
     agent: RESEARCHER,
     binding: BINDING,
   });

@@ -11,7 +11,7 @@ import { text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -119,12 +119,11 @@ for (const subscriptions of [undefined, ["app_mention"]]) {
       await startSlackServer({ retryDelaysMs: [0, 200], ...(subscriptions && { subscriptions }) }),
     );
     const database = stack.use(await createTestDatabase());
-    const { botToken, appToken, apiUrl } = slack;
     stack.use(
       await startSlackWeir({
         databaseUrl: connectionUrl(database.connection),
         modelUrl: model.url,
-        slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+        slack: accessTo(slack),
       }),
     );
     const ann = slack.world.addUser("ann");

@@ -6,7 +6,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { echoQuestions } from "../../support/e2e-model.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { untilNone } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -15,12 +15,12 @@ test("5,000 messages while it was away all come in, for some calls, and each que
   model.respond(echoQuestions);
   await using slack = await startSlackServer({ retryDelaysMs: [] });
   await using database = await createTestDatabase();
-  const { botToken, appToken, apiUrl, world, journal } = slack;
+  const { world, journal } = slack;
   const start = async (): Promise<SlackWeir> =>
     startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
-      slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+      slack: accessTo(slack),
       // Its pings may wait while so much is said in one turn of the loop.
       timing: { readEveryMs: 0, pingMs: 60_000 },
     });

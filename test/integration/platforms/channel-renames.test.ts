@@ -7,7 +7,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import type { SlackChannel, SlackUser } from "../../support/slack/model.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -30,12 +30,11 @@ async function openScene(): Promise<Scene> {
   const log = stack.use(openStore(database.connection));
   const ann = slack.world.addUser("ann");
   const channel = slack.world.addChannel({ name: "plans", private: true, members: [ann] });
-  const { botToken, appToken, apiUrl } = slack;
   const start: Scene["start"] = async (channels = []) =>
     startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
-      slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+      slack: accessTo(slack),
       binding: { channels },
     });
   const kept = stack.move();

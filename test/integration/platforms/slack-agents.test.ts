@@ -7,7 +7,7 @@ import { type ModelServer, startModelServer } from "../../support/model-server.t
 import { until } from "../../support/patience.ts";
 import { buttonsOf } from "../../support/slack/blocks.ts";
 import type { SlackChannel, SlackMessage, SlackUser } from "../../support/slack/model.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -27,15 +27,12 @@ async function openScene(options: Partial<SlackWeirOptions> = {}): Promise<Scene
   const database = stack.use(await createTestDatabase());
   const ann = slack.world.addUser("ann");
   const dm = slack.world.openIm(ann);
-  const { botToken, appToken, apiUrl } = slack;
   const weir = stack.use(
     await startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
       slack: {
-        botToken,
-        intake: { mode: "socket", appToken },
-        apiUrl: apiUrl.replace(/\/$/, ""),
+        ...accessTo(slack),
         agentView: "on",
         feedbackButtons: true,
       },

@@ -6,7 +6,7 @@ import { createTestDatabase } from "../../support/database.ts";
 import { echo } from "../../support/e2e-model.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
-import { startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, startSlackServer } from "../../support/slack/server.ts";
 import { startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -15,11 +15,11 @@ test("a mention whose events come late is answered once, also in a channel and i
   model.respond(echo);
   await using slack = await startSlackServer({ retryDelaysMs: [] });
   await using database = await createTestDatabase();
-  const { botToken, appToken, apiUrl, world } = slack;
+  const { world } = slack;
   await using weir = await startSlackWeir({
     databaseUrl: connectionUrl(database.connection),
     modelUrl: model.url,
-    slack: { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") },
+    slack: accessTo(slack),
   });
   const ann = world.addUser("ann");
   const [known, fresh] = ["known", "fresh"].map((name) => world.addChannel({ name, members: [ann] }));

@@ -5,7 +5,7 @@ import { botTexts } from "../../platforms/slack/slack-harness.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { echo } from "../../support/e2e-model.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
-import { type SlackServer, startSlackServer } from "../../support/slack/server.ts";
+import { accessTo, type SlackServer, startSlackServer } from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 
@@ -22,15 +22,12 @@ async function openScene(): Promise<Scene> {
   model.respond(echo);
   const slack = stack.use(await startSlackServer({ retryDelaysMs: [] }));
   const database = stack.use(await createTestDatabase());
-  const { botToken, appToken, apiUrl } = slack;
   const start: Scene["start"] = async (options = {}, catchUpMaxAgeMs = 3_600_000) =>
     startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
       slack: {
-        botToken,
-        intake: { mode: "socket", appToken },
-        apiUrl: apiUrl.replace(/\/$/, ""),
+        ...accessTo(slack),
         catchUpMaxAgeMs,
       },
       ...options,

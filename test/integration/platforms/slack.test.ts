@@ -6,7 +6,12 @@ import { echo } from "../../support/e2e-model.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import type { SlackChannel } from "../../support/slack/model.ts";
-import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import {
+  accessTo,
+  type SlackServer,
+  type SlackServerOptions,
+  startSlackServer,
+} from "../../support/slack/server.ts";
 import { type SlackWeir, type SlackWeirOptions, startSlackWeir } from "../../support/slack/slack-weir.ts";
 import { connectionUrl } from "../../support/weir.ts";
 import { until } from "../../support/patience.ts";
@@ -31,17 +36,13 @@ async function openScene(
     await startSlackWeir({
       databaseUrl: connectionUrl(database.connection),
       modelUrl: model.url,
-      slack: slackOptions(slack),
+      slack: accessTo(slack),
       onLine: (line) => void lines.push(line),
       ...options,
     }),
   );
   const kept = stack.move();
   return { slack, model, weir, lines, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
-}
-
-function slackOptions({ botToken, appToken, apiUrl }: SlackServer): SlackWeirOptions["slack"] {
-  return { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") };
 }
 
 async function answers({ slack, weir }: Scene, channel: SlackChannel, count: number): Promise<string[]> {

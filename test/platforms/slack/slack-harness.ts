@@ -7,7 +7,12 @@ import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text
 import type { SlackTiming } from "../../../src/platforms/slack/timing.ts";
 import type { ScriptedFault } from "../../support/slack/faults.ts";
 import type { SlackChannel, SlackUser } from "../../support/slack/model.ts";
-import { type SlackServer, type SlackServerOptions, startSlackServer } from "../../support/slack/server.ts";
+import {
+  accessTo,
+  type SlackServer,
+  type SlackServerOptions,
+  startSlackServer,
+} from "../../support/slack/server.ts";
 import { escapeText } from "../../support/slack/world.ts";
 import { buttonsOf } from "../../support/slack/blocks.ts";
 import type { Interaction } from "../../support/slack/interactions.ts";
@@ -35,11 +40,9 @@ export const FAST: Partial<SlackTiming> = {
 
 export function slackConfig(slack: SlackServer, overrides: Partial<SlackConfig> = {}): SlackConfig {
   return {
-    botToken: slack.botToken,
-    intake: { mode: "socket", appToken: slack.appToken },
+    ...accessTo(slack),
     agentView: "auto",
     feedbackButtons: false,
-    apiUrl: slack.apiUrl.replace(/\/$/, ""),
     dm: "everyone",
     allow: [],
     owners: [],

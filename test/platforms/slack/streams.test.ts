@@ -175,6 +175,17 @@ for (const error of ["channel_type_not_supported", "missing_scope", "missing_rec
   });
 }
 
+/** Another process posts the answer again: it stands there once. */
+async function anotherAnswers({ slack, whole, answers }: Thread): Promise<void> {
+  await using other = openSender(slack);
+  const id = await other.send({ ...whole("Quite another one."), mayBeThere: true });
+  await other.edit(id, whole("Quite another one."));
+  assert.deepEqual(
+    answers().map(({ text }) => text),
+    ["Quite another one."],
+  );
+}
+
 for (const fault of ["reset_before", "reset_after"] as const) {
   test(`an append whose answer was lost (${fault}) is neither doubled nor left out`, async () => {
     await using scene = await openThread();
@@ -204,32 +215,20 @@ for (const fault of ["reset_before", "reset_after"] as const) {
 
   test(`a start whose answer was lost (${fault}): the answer stands there once, also by another process`, async () => {
     await using scene = await openThread();
-    const { slack, platform, piece, whole, answers } = scene;
+    const { slack, platform, piece } = scene;
     slack.faults.next({ method: "chat.startStream", fault });
     await assert.rejects(platform.send(piece("An answer that")), SlackError);
-    await using other = openSender(slack);
-    const id = await other.send({ ...whole("Quite another one."), mayBeThere: true });
-    await other.edit(id, whole("Quite another one."));
-    assert.deepEqual(
-      answers().map(({ text }) => text),
-      ["Quite another one."],
-    );
+    await anotherAnswers(scene);
   });
 }
 
 test("a start whose answer was lost is found, too, once Slack has ended it by itself", async () => {
   await using scene = await openThread();
-  const { slack, general, platform, piece, whole, answers } = scene;
+  const { slack, general, platform, piece, answers } = scene;
   slack.faults.next({ method: "chat.startStream", fault: "reset_after" });
   await assert.rejects(platform.send(piece("An answer that")), SlackError);
   slack.world.expireStream(general, answers()[0]?.ts ?? "");
-  await using other = openSender(slack);
-  const id = await other.send({ ...whole("Quite another one."), mayBeThere: true });
-  await other.edit(id, whole("Quite another one."));
-  assert.deepEqual(
-    answers().map(({ text }) => text),
-    ["Quite another one."],
-  );
+  await anotherAnswers(scene);
 });
 
 test("another process completes the stream of one that was killed, whether it is still open or not", async () => {

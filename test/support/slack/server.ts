@@ -120,6 +120,15 @@ export interface SlackServer extends AsyncDisposable {
   messages(channel: SlackChannel, threadTs?: string): readonly SlackMessage[];
 }
 
+/** The options of an app that reaches a server by Socket Mode. */
+export function accessTo({ botToken, appToken, apiUrl }: SlackServer): {
+  readonly botToken: string;
+  readonly intake: { readonly mode: "socket"; readonly appToken: string };
+  readonly apiUrl: string;
+} {
+  return { botToken, intake: { mode: "socket", appToken }, apiUrl: apiUrl.replace(/\/$/, "") };
+}
+
 /** Starts the server on 127.0.0.1. It runs inside the test's process. */
 export async function startSlackServer(options: SlackServerOptions = {}): Promise<SlackServer> {
   const server = createServer();

@@ -4,7 +4,7 @@ import type { MessagePayload } from "./payload.ts";
 
 /** How long a message of a person may wait for its repetition, and a repetition for the deletion, ms. */
 const WITHIN_MS = 10_000;
-/** What the signs around a person's words may be long, by which a proxy knows for whom it speaks, in UTF-16 units. */
+/** Longest signs around a person's words, in UTF-16 units: by them a proxy knows for whom it speaks. */
 const MAX_TAGS = 100;
 const DEFAULT: number = MessageType.Default;
 const MAX_CHANNELS = 1000;
