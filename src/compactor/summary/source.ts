@@ -67,7 +67,7 @@ export function peopleOf(lines: readonly SourceLine[]): ReadonlySet<string> {
   return new Set(lines.flatMap(({ author, isOfPerson }) => (isOfPerson && author !== "" ? [author] : [])));
 }
 
-const PAIRED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
+const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");
 const SLICE_CHARACTERS = 4000;
 
 /** The words of the lines, each once, without numbers. */
@@ -94,5 +94,5 @@ export function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
 }
 
 function isUnspaced(text: string): boolean {
-  return PAIRED.test(text);
+  return UNSPACED.test(text);
 }
