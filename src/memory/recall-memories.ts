@@ -131,6 +131,15 @@ export class RecallMemories {
     const today = this.#now().toISOString().slice(0, 10);
     // Nothing that holds shares a word with the text: nothing that has ended would be shown beside it.
     if (found.length === 0 || !asksForPast(query.text, today)) return [...found];
+    return this.#withEnded(query, found);
+  }
+
+  /** As `find`, with what was so before, whatever the text asks for: in the order of {@link withEnded}. */
+  async findWithEnded(query: MemoryRecallQuery): Promise<Memory[]> {
+    return this.#withEnded(query, await this.find(query));
+  }
+
+  async #withEnded(query: MemoryRecallQuery, found: readonly Memory[]): Promise<Memory[]> {
     const ids = found.map(({ id }) => id);
     const words = orQuery(await this.#search.lexemes(newest(wordsOf(query))));
     return besideEnded(query.text, found, await this.#memories.ended(query, words, ids, query.signal));

@@ -97,7 +97,7 @@ export interface CommandParts extends FolderTexts {
     channel: ChannelAddress,
   ) => Pick<PlatformCapabilities, "commandPrefix" | "isProportional"> | undefined;
   /** Finds what is remembered, with the filter of a turn. */
-  readonly recall: Pick<RecallMemories, "find">;
+  readonly recall: Pick<RecallMemories, "findWithEnded">;
   /** The address of a message on its platform; null: it has no address, or its platform is not in use here. */
   readonly linkTo: (channel: LinkedChannel, messageId: string) => Promise<string | null>;
   /** A person's name in a channel's log. */

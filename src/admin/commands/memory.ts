@@ -69,13 +69,13 @@ function isAboutAsker(argument: string): boolean {
   return /^(?:about\s+)?me$/i.test(argument);
 }
 
-/** `/memory QUERY`: what fits, best first, as a turn would recall it there. */
+/** `/memory QUERY`: what fits, best first, as a turn would recall it there, each with what it has replaced. */
 async function describeFound(
   parts: CommandParts,
   { channel, argument, asker, typed }: AskedCommand,
 ): Promise<string> {
   const asking = askingChannel(parts, channel);
-  const found = await parts.recall.find({
+  const found = await parts.recall.findWithEnded({
     ...asking,
     askers: [asker.id],
     self: asksOfSelf(argument, [asker.name]),
@@ -84,13 +84,15 @@ async function describeFound(
   });
   const cited = await parts.store.cited.visible(
     asking,
-    found.map(({ id }) => id),
+    found.slice(0, FOUND_WITH_ENDED).map(({ id }) => id),
   );
   const best = found.flatMap(({ id }) => cited.filter((one) => one.id === id));
   const about = `"${displayableLine(argument)}"`;
   if (best.length === 0)
     return `Nothing that is remembered here fits ${about}. ${typed("memory")} lists the newest.`;
-  const head = `Remembered here about ${about}: ${counted(best.length, "statement")}, the best first.`;
+  const ended = best.filter(({ until }) => until !== undefined).length;
+  const count = `${counted(best.length, "statement")}${ended === 0 ? "" : `, ${ended} of them ended`}`;
+  const head = `Remembered here about ${about}: ${count}, the best first.`;
   return [head, ...(await citedLines(parts, channel, best))].join("\n");
 }
 
@@ -149,8 +151,9 @@ async function pageLines(
 
 /** Memories of one person here that are looked through for the page. */
 const MOST_OWN = 200;
-/** Memories that are shown with their words. */
+/** Memories that are shown with their words, and most of them with those that they have replaced. */
 const FOUND = 10;
+const FOUND_WITH_ENDED = 15;
 
 function amount(memories: readonly unknown[]): string {
   return memories.length > FOUND ? `the newest ${FOUND}` : counted(memories.length, "statement");

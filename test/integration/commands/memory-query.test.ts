@@ -2,7 +2,7 @@
 // What people are told of what is remembered, by what it is about, and of themselves.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AgentId, agentId, type ChannelId } from "../../../src/core/ids.ts";
+import { type AgentId, agentId, type ChannelId, memoryId } from "../../../src/core/ids.ts";
 import type { ChannelKind, Place } from "../../../src/core/message.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
@@ -91,6 +91,30 @@ test("/memory QUERY: what fits, best first, with the words, a link and where it 
     await command(weir, "square", "memory zxqnothing"),
     'Nothing that is remembered here fits "zxqnothing". /memory lists the newest.',
   );
+});
+
+test("/memory QUERY: what fits only what was so before is found with what holds, until when it was so", async () => {
+  await using scene = await openScene();
+  const { store } = scene.open;
+  const square = await open(scene, "square");
+  const before = await tell(scene, square, "Ann lives in Berlin.");
+  const now = await tell(scene, square, "Ann has found a flat by the Isar.");
+  const fresh = memoryId(now);
+  const revision = { fresh, older: memoryId(before), change: "replaces" as const };
+  assert.equal(await store.revisions.revise(square, fresh, [revision]), 1);
+  await using weir = await scene.start();
+  const told = await command(weir, "square", "memory Berlin");
+  assert.match(told, /^Remembered here about "Berlin": 2 statements, 1 of them ended, the best first\.\n/);
+  assert.match(
+    told,
+    new RegExp(
+      `- #${now} Ann has found a flat.*\n.*\n.*\n- #${before} Ann lives in Berlin\\.\n  fact · Ann, 2026-11-21 until `,
+    ),
+  );
+  // The replaced one holds again, and stands for itself.
+  await scene.open.sql("select forget_memory($1, $2)", square, now);
+  const again = await command(weir, "square", "memory Berlin");
+  assert.match(again, new RegExp(`: 1 statement, the best first\\.\n- #${before} Ann lives in Berlin`));
 });
 
 test("/memory QUERY: of a shared memory it says that the whole server sees it", async () => {
