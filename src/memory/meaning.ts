@@ -7,6 +7,7 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
+import { differenceOf, halvesOf, LEAST_PROBED, type MeaningWorth, worthOf } from "./meaning-worth.ts";
 import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for the search by meaning, ms; the turn then continues without it. */
@@ -38,10 +39,20 @@ const NEAR = 0.85;
  */
 const SAME = Math.acos(0.97) / Math.PI;
 
+/** Lines of a probe in one request: some servers take 32 texts. */
+const AT_ONCE = 16;
+
+/** Until a probe has told more: a small model's weight. */
+const UNPROBED: { readonly weight: number; readonly certain?: number } = { weight: 0.2 };
+
 /** Hits by meaning, the nearest first. */
 export interface FoundByMeaning {
   readonly entries: readonly Seq[];
   readonly memories: readonly Memory[];
+  /** Those entries that are shown even where nothing is found by words. */
+  readonly certain: readonly Seq[];
+  /** Weight of a place among them, where a place among those found by words has 1. */
+  readonly weight: number;
 }
 
 export interface MeaningQuery {
@@ -66,6 +77,8 @@ export class Meaning {
   readonly #withinMs: number;
   /** Mean share of bits in which unrelated texts differ; null: not measured yet, and no search runs. */
   #apart: number | null = null;
+  /** Null: too little has been said for a probe. */
+  #worth: MeaningWorth | null = null;
   #failures = 0;
   #restsUntil = -Infinity;
 
@@ -90,6 +103,35 @@ export class Meaning {
     this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
   }
 
+  get isProbed(): boolean {
+    return this.#worth !== null;
+  }
+
+  /**
+   * Measures what the model's vectors are worth for what is said here, if there are enough lines. A model whose vectors say too little is
+   * not searched by.
+   * @param channel whose lines they are, and which is billed
+   * @throws ModelError if it does not answer
+   */
+  async probe(channel: ChannelId, lines: readonly string[], signal: AbortSignal): Promise<void> {
+    const halves = lines.flatMap((line) => {
+      const both = halvesOf(line);
+      return both === null ? [] : [both];
+    });
+    if (halves.length < LEAST_PROBED) return;
+    const [first, second]: [Bits[], Bits[]] = [[], []];
+    for (let from = 0; from < halves.length; from += AT_ONCE) {
+      const some = halves.slice(from, from + AT_ONCE);
+      const bits = (await this.#embeddings.embed(channel, some.flat(), signal)).map(signsOf);
+      for (const [place, one] of bits.entries()) (place % 2 === 0 ? first : second).push(one);
+    }
+    this.#worth = worthOf(first, second);
+    const { weight, certain } = this.#worth;
+    const measured = { model: this.#embeddings.model, lines: halves.length, weight, certain };
+    if (weight > 0) this.#log.info(measured, "recall_by_meaning_measured");
+    else this.#log.warn(measured, "recall_by_meaning_off");
+  }
+
   /** The share of bits in which texts that say the same may differ; null: not known yet. */
   get sameWithin(): number | null {
     return this.#apart === null ? null : SAME * Math.min(1, this.#apart / 0.5);
@@ -100,7 +142,13 @@ export class Meaning {
    * @returns null: the search did not run, failed, or was late
    */
   async find(query: MeaningQuery): Promise<FoundByMeaning | null> {
-    if (this.#apart === null || steadyNow() < this.#restsUntil || query.text.trim() === "") return null;
+    if (
+      this.#apart === null ||
+      this.#worth?.weight === 0 ||
+      steadyNow() < this.#restsUntil ||
+      query.text.trim() === ""
+    )
+      return null;
     const late = new AbortController();
     const until = query.signal === undefined ? late.signal : AbortSignal.any([late.signal, query.signal]);
     try {
@@ -125,11 +173,16 @@ export class Meaning {
       return { model: this.#embeddings.model, bits, most: Math.floor(NEAR * apart * bits.length), limit };
     };
     const { entries, memories } = query;
+    const { weight, certain = NEAR * apart } = this.#worth ?? UNPROBED;
+    const found =
+      entries === null
+        ? []
+        : await this.#vectors.entriesNear(entries.channel, near(entries.limit), entries, signal);
+    const sure = found.filter(({ differs }) => differs <= certain * bits.length);
     return {
-      entries:
-        entries === null
-          ? []
-          : await this.#vectors.entriesNear(entries.channel, near(entries.limit), entries, signal),
+      weight,
+      entries: found.map(({ seq }) => seq),
+      certain: sure.map(({ seq }) => seq),
       memories:
         memories === null ? [] : await this.#vectors.memoriesNear(memories, near(memories.limit), signal),
     };
@@ -151,12 +204,6 @@ export function signsOf(vector: readonly number[]): Bits {
 
 /** The share of bits in which two of them differ, on average over all pairs. */
 export function meanDifference(all: readonly Bits[]): number {
-  let [sum, pairs] = [0, 0];
-  for (const [index, one] of all.entries()) {
-    for (const other of all.slice(index + 1)) {
-      for (let place = 0; place < one.length; place++) if (one[place] !== other[place]) sum += 1 / one.length;
-      pairs++;
-    }
-  }
-  return pairs === 0 ? 0 : sum / pairs;
+  const pairs = all.flatMap((one, index) => all.slice(index + 1).map((other) => differenceOf(one, other)));
+  return pairs.length === 0 ? 0 : pairs.reduce((sum, share) => sum + share, 0) / pairs.length;
 }

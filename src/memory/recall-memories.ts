@@ -1,5 +1,6 @@
 import { PAIRED_SCRIPTS } from "../text/scripts.ts";
 import { questionTerms, rankDocuments } from "../text/terms.ts";
+import type { MemoryId } from "../core/ids.ts";
 import { type Memory, namingOnly } from "../core/memory.ts";
 import { newestWords } from "../text/text.ts";
 import type { EndedMemories } from "../store/memory/ended.ts";
@@ -9,8 +10,8 @@ import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { SearchStore } from "../store/search/search.ts";
 import { asksForPast } from "./asked-past.ts";
 import { EXPLAINED, explanationsOf } from "./explained-terms.ts";
-import { joinByPlace } from "./join-by-place.ts";
-import type { Meaning } from "./meaning.ts";
+import { joinWithLesser } from "./join-by-place.ts";
+import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import { namedTimes } from "./named-times.ts";
 import { ASKS_TIME } from "./rank-lines.ts";
 import { orQuery } from "./terms.ts";
@@ -96,7 +97,7 @@ export class RecallMemories {
     const { signal, limit } = query;
     const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
     const { memories, about } = await this.byWords(query, isAsked, people);
-    return { memories: this.joined(memories, (await near)?.memories, limit), about };
+    return { memories: this.joined(memories, (await near) ?? null, limit), about };
   }
 
   /** The same by words alone. */
@@ -170,12 +171,13 @@ export class RecallMemories {
 
   /**
    * Hits by words and by meaning, best first.
-   * @param near undefined: no search by meaning
+   * @param near null: no search by meaning
    */
-  joined(byWords: readonly Memory[], near: readonly Memory[] | undefined, limit: number): Memory[] {
-    if (near === undefined || near.length === 0) return [...byWords];
-    const all = new Map([...byWords, ...near].map((memory) => [memory.id, memory]));
-    const ids = joinByPlace([byWords.map(({ id }) => id), near.map(({ id }) => id)]);
+  joined(byWords: readonly Memory[], near: FoundByMeaning | null, limit: number): Memory[] {
+    if (near === null || near.memories.length === 0) return [...byWords];
+    const all = new Map([...byWords, ...near.memories].map((memory) => [memory.id, memory]));
+    const idsOf = (memories: readonly Memory[]): MemoryId[] => memories.map(({ id }) => id);
+    const ids = joinWithLesser(idsOf(byWords), idsOf(near.memories), near.weight);
     const shown = ids.slice(0, limit);
     return shown.flatMap((id) => {
       const memory = all.get(id);

@@ -12,7 +12,7 @@ import type { FoundLines, SearchQuery, SearchStore } from "../store/search/searc
 import type { MemoryHit, MemoryQuery } from "../store/memory/memories.ts";
 import { type FoundPeople, NO_PEOPLE, NOBODY, type PeopleWords } from "../store/memory/people.ts";
 import { type Explanation, explanationsOf } from "./explained-terms.ts";
-import { joinByPlace } from "./join-by-place.ts";
+import { joinByPlace, joinWithLesser } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
 import { asksOfSelf } from "./own-words.ts";
 import { mostOnPages, pagesOf, type PeopleAsked, peopleAsked, withPages } from "./people.ts";
@@ -106,7 +106,7 @@ export class Recall {
     const near = this.#near({ ...query, limit: depth }, null);
     const search = await this.#toSearch(query);
     const seqs = search === null ? [] : (await this.#lookUp(query, search, explaining)).seqs;
-    return joined(seqs, (await near)?.entries, depth);
+    return joined(seqs, await near, { ...query, limit: depth });
   }
 
   /**
@@ -136,12 +136,12 @@ export class Recall {
       remembered = memories.best(wider, found.memories, found.definitions);
     }
     const close = await near;
-    const entries = await this.#said(inChannel, joined(found.seqs, close?.entries, query.limit));
+    const entries = await this.#said(inChannel, joined(found.seqs, close, query));
     return {
       entries,
       memories: await withPagesAndEnded(
         { memories, asked, people },
-        { memories: memories.joined(remembered, close?.memories, wider.limit), about: found.about },
+        { memories: memories.joined(remembered, close, wider.limit), about: found.about },
       ),
       ...(close !== null && {
         arms: armsOf({ entries: found.seqs, memories: remembered.slice(0, asked.limit) }, close),
@@ -374,9 +374,15 @@ function bestOf(ranked: readonly Seq[], exact: readonly Seq[]): readonly Seq[] {
   return exact.length === 0 ? ranked : joinByPlace([ranked, exact]);
 }
 
-/** @param near undefined: it was not looked for by meaning */
-function joined(byWords: readonly Seq[], near: readonly Seq[] | undefined, limit: number): readonly Seq[] {
-  return near === undefined || near.length === 0 ? byWords : joinByPlace([byWords, near]).slice(0, limit);
+/** Where words must find enough (`floor`) and do not, only what is certainly near is shown. @param near null: not looked for */
+function joined(
+  byWords: readonly Seq[],
+  near: FoundByMeaning | null,
+  { floor, limit }: Pick<RecallQuery, "floor" | "limit">,
+): readonly Seq[] {
+  if (near === null) return byWords;
+  const shown = byWords.length === 0 && floor !== undefined ? near.certain : near.entries;
+  return joinWithLesser(byWords, shown, near.weight).slice(0, limit);
 }
 
 function armsOf(

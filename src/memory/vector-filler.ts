@@ -6,6 +6,7 @@ import { ModelError } from "../llm/model.ts";
 import type { TextToEmbed, VectorStore } from "../store/search/vectors.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import { type Meaning, signsOf } from "./meaning.ts";
+import { PROBED } from "./meaning-worth.ts";
 
 /** Longest wait of a message for its vector, ms, if nothing fails. */
 const INTERVAL_MS = 2000;
@@ -36,6 +37,8 @@ export class VectorFiller implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #isMeasured = false;
+  /** Texts until the next look whether there are enough lines for a probe. */
+  #untilProbe = 0;
   /** All memories up to this id have a vector. */
   #after = 0;
 
@@ -84,6 +87,7 @@ export class VectorFiller implements AsyncDisposable {
     const { signal } = this.#closing;
     if (!this.#isMeasured) await this.#meaning.measure(signal);
     this.#isMeasured = true;
+    if (!this.#meaning.isProbed && this.#untilProbe <= 0) await this.#probe(signal);
     const { channels, last } = await this.#vectors.behind(this.#embeddings.model, this.#after, CHANNELS);
     if (channels.length === 0) this.#after = Math.max(0, last - UNCOMMITTED);
     for (const channel of channels) {
@@ -93,8 +97,15 @@ export class VectorFiller implements AsyncDisposable {
     return channels.length > 0;
   }
 
+  async #probe(signal: AbortSignal): Promise<void> {
+    this.#untilProbe = PROBED;
+    const sample = await this.#vectors.sample(PROBED);
+    if (sample !== null) await this.#meaning.probe(sample.channel, sample.lines, signal);
+  }
+
   async #fill(channel: ChannelId): Promise<void> {
     const batch = await this.#vectors.next(channel, this.#embeddings.model, TEXTS);
+    this.#untilProbe -= batch.texts.length;
     const kept = await this.#embed(channel, batch.texts);
     await this.#vectors.keep(channel, this.#embeddings.model, batch, kept);
     const memories = kept.flatMap(({ of }) => ("memory" in of ? [of.memory] : []));

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinByPlace } from "../../src/memory/join-by-place.ts";
+import { joinByPlace, joinWithLesser } from "../../src/memory/join-by-place.ts";
+import { halvesOf, worthOf } from "../../src/memory/meaning-worth.ts";
 import { meanDifference, signsOf } from "../../src/memory/meaning.ts";
+import { wordVectors } from "../support/word-vectors.ts";
 
 test("a vector becomes the signs of its numbers", () => {
   assert.equal(signsOf([0.2, -0.1, 0, 1e-9]), "1001");
@@ -23,4 +25,45 @@ test("what stands high in several lists comes first, and of equals the newer one
   );
   assert.deepEqual(joinByPlace([[1], [2]]), [2, 1]);
   assert.deepEqual(joinByPlace([[], []]), []);
+});
+
+test("what only the lesser list has comes behind the first places, and what both have rises", () => {
+  assert.deepEqual(joinWithLesser([1, 2, 3], [7, 3], 0.2), [3, 1, 2, 7]);
+  assert.deepEqual(joinWithLesser([1, 2, 3], [7, 8], 0), [1, 2, 3, 7, 8]);
+  assert.deepEqual(joinWithLesser([], [7, 8], 0.2), [7, 8]);
+  assert.deepEqual(joinWithLesser([1, 2], [], 0.2), [1, 2]);
+});
+
+test("a line has two halves where each says something, in any script", () => {
+  assert.deepEqual(halvesOf("one two three four five six seven eight nine"), [
+    "one two three four",
+    "five six seven eight nine",
+  ]);
+  assert.equal(halvesOf("too short for that"), null);
+  const japanese = "明日の朝は港の市場で新鮮な魚を買ってから友達の家で昼ごはんを作る予定です";
+  const [first = "", second = ""] = halvesOf(japanese) ?? [];
+  assert.equal(first + second, japanese);
+  assert.ok(Math.abs(first.length - second.length) <= 1);
+});
+
+/** Halves of lines about as many topics as there are lines: both halves of a line name its topic. */
+const TOPICS = Array.from(
+  { length: 50 },
+  (_, index) => `topic${"abcdefghij"[index % 10]}${"klmno"[Math.floor(index / 10)]}`,
+);
+
+test("vectors that put what belongs together near each other have weight, and those of chance have none", () => {
+  const bitsOf = (texts: readonly string[]): string[] => wordVectors(texts).map(signsOf);
+  const first = TOPICS.map((topic) => `${topic} ${topic} morning`);
+  const second = TOPICS.map((topic) => `${topic} ${topic} evening`);
+  const good = worthOf(bitsOf(first), bitsOf(second));
+  assert.equal(good.weight, 0.3);
+  assert.ok(good.certain > 0.2 && good.certain < 0.5, String(good.certain));
+  // Each half of words of its own.
+  const chance = worthOf(
+    bitsOf(TOPICS),
+    bitsOf(TOPICS.map((topic) => Array.from(topic).toReversed().join(""))),
+  );
+  assert.equal(chance.weight, 0);
+  assert.deepEqual(worthOf(["1"], ["1"]), { weight: 0, certain: 0 });
 });

@@ -16,6 +16,12 @@ export interface NearTo {
   readonly limit: number;
 }
 
+export interface NearEntry {
+  readonly seq: Seq;
+  /** Bits in which it differs. */
+  readonly differs: number;
+}
+
 export interface TextToEmbed {
   readonly of: { readonly seq: Seq; readonly md5: string } | { readonly memory: MemoryId };
   readonly text: string;
@@ -42,6 +48,8 @@ const COMPARED = 20_000;
 /** A shorter text says too little to be found by its meaning, bytes; and longer ones are cut, characters. */
 const SHORT_BYTES = 12;
 const LONG = 2000;
+/** Lengths of the lines of a sample, bytes. */
+const SAMPLE_BYTES = { from: 60, to: 1000 };
 
 /** Bits in which a row of vectors differs from a parameter; null: they have not the same length, and cannot be compared. */
 function differs(bits: string): string {
@@ -59,10 +67,10 @@ export class VectorStore extends Rows {
     near: NearTo,
     range: { readonly from: Seq; readonly to: Seq },
     signal?: AbortSignal,
-  ): Promise<Seq[]> {
-    const rows = await this.db.lookUps(signal).query<{ seq: Seq }>(
+  ): Promise<NearEntry[]> {
+    return this.db.lookUps(signal).query<NearEntry>(
       "vectors_entries_near",
-      `select n.seq from (
+      `select n.seq, n.differs::integer as differs from (
          select v.seq, ${differs("$2")} as differs from (
            select seq, bits from entry_vectors
             where channel_id = $1 and seq between $3 and $4 order by seq desc limit ${COMPARED}
@@ -70,7 +78,6 @@ export class VectorStore extends Rows {
        ) n where n.differs <= $6 order by n.differs, n.seq desc limit $7`,
       [channel, near.bits, range.from, range.to, near.model, near.most, near.limit],
     );
-    return rows.map(({ seq }) => seq);
   }
 
   /** The same of the memories that the asking channel may see. */
@@ -113,6 +120,23 @@ export class VectorStore extends Rows {
       [model, after, limit],
     );
     return row ?? { channels: [], last: 0 };
+  }
+
+  /** The newest lines of a certain length in the channel that has the most; null: there is no channel. */
+  async sample(
+    limit: number,
+  ): Promise<{ readonly channel: ChannelId; readonly lines: readonly string[] } | null> {
+    const [row] = await this.db.query<{ channel: ChannelId; lines: string[] }>(
+      "vectors_sample",
+      `select c.id as channel, array(
+         select said.text from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
+          where e.channel_id = c.id and e.kind = 'user' and e.deleted_at is null
+            and octet_length(said.text) between ${SAMPLE_BYTES.from} and ${SAMPLE_BYTES.to}
+          order by e.seq desc limit $1) as lines
+         from channels c where c.gone_at is null order by c.last_seq desc limit 1`,
+      [limit],
+    );
+    return row ?? null;
   }
 
   /** The next texts of a channel that have no vector of a model, of each kind at most `limit`. */

@@ -13,6 +13,7 @@ import { coverRoom } from "../../support/covered.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ChatRequest, type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { until } from "../../support/patience.ts";
 import { startWeir, type TestWeir, type TestWeirOptions } from "../../support/weir.ts";
 import { DIMENSIONS, wordVectors } from "../../support/word-vectors.ts";
 
@@ -67,6 +68,13 @@ async function sayOutOfView(weir: TestWeir, room: string, said = SAID, kind: "ch
   const memory = await rememberIn(open, channel, { subject: "parking", statement: said, sources });
   await (await weir.daemon.registry.get(channel)).reset();
   return { channel, memory };
+}
+
+/** Any text as one word of letters, which the test's vectors tell from every other one. */
+function lettersOf(any: string): string {
+  return Array.from(Buffer.from(any).toString("hex"))
+    .map((digit) => "ghijklmnopqrstuv"[Number.parseInt(digit, 16)])
+    .join("");
 }
 
 let asked = 0;
@@ -229,6 +237,53 @@ test("nothing of it is there where no embedding model is configured", async () =
   assert.doesNotMatch(JSON.stringify(await ask(weir, server, "off")), /automobile/);
   assert.deepEqual(server.embedded, []);
   assert.deepEqual(await open.sql("select from vector_progress where channel_id = $1", channel), []);
+});
+
+test("what an embedding model is worth is measured on what was said, and one of chance is not searched by", async () => {
+  await using own = await createTestDatabase();
+  await using server = await startModelServer();
+  const options = { connection: own.connection, modelUrl: server.url };
+  const said: string[] = [];
+  {
+    await using weir = await startWeir({ ...options, config: config("") });
+    for (let index = 0; index < 45; index++) {
+      // Both halves of a line are about its topic.
+      const topic = `topic${lettersOf(String(index))}`;
+      const words = Array.from({ length: 12 }, (_, place) =>
+        place % 2 === 0 ? topic : `${topic}${lettersOf(String(place))}`,
+      );
+      said.push(`Ann: ${words.join(" ")}`);
+      await weir.say(words.join(" "), { room: "worth", addressed: false });
+    }
+    const row = await weir.daemon.store.channels.find({ platform: "test", name: "worth" });
+    await (await weir.daemon.registry.get(row?.id ?? assert.fail())).reset();
+  }
+  server.respond(() => text("noted"));
+  // Of each text as a whole: no text is near another one.
+  const chance = (input: readonly string[]): number[][] => wordVectors(input.map(lettersOf));
+  for (const [model, vectorsOf] of [
+    ["chance", chance],
+    ["words", wordVectors],
+  ] as const) {
+    const lines: string[] = [];
+    const from = server.embedded.length;
+    server.embed = ({ input }) => vectorsOf(input);
+    const more = {
+      config: config(`[llm.embeddings]\nmodel = "${model}"`),
+      onLog: (line: string) => lines.push(line),
+    };
+    await using weir = await startWeir({ ...options, ...more });
+    // The lines themselves come after both halves of each.
+    const isMeasured = (): boolean =>
+      server.embedded.slice(from).some(({ input }) => input.includes(said[0] ?? ""));
+    await until("vectors of lines", isMeasured);
+    const question = `What does ${model} say?`;
+    await ask(weir, server, "worth", question);
+    const isAsked = server.embedded.some(({ input }) => input.includes(question));
+    assert.equal(isAsked, model === "words");
+    const off = '"model":"chance","lines":45,"weight":0,';
+    assert.equal(lines.join("").includes(off), model === "chance");
+  }
 });
 
 test("one that is slower than 150 ms is not waited for, and after a few times not asked for a while", async () => {
