@@ -9,6 +9,25 @@ export interface MeaningWorth {
   readonly certain: number;
 }
 
+/** Hits by meaning, the nearest first. */
+export interface NearestOf<Of> {
+  readonly all: readonly Of[];
+  /** Those of them that are nearer than unrelated texts are. */
+  readonly certain: readonly Of[];
+}
+
+/**
+ * Which of the nearest are shown beside what words have found.
+ * @param isUnasked nobody has asked for a search: where words find nothing, only what is certain is shown
+ */
+export function shownBeside<Of>(
+  byWords: readonly unknown[],
+  nearest: NearestOf<Of>,
+  isUnasked: boolean,
+): readonly Of[] {
+  return isUnasked && byWords.length === 0 ? nearest.certain : nearest.all;
+}
+
 /** Lines of a probe, and the fewest with which its result is no chance. */
 export const PROBED = 100;
 export const LEAST_PROBED = 40;

@@ -7,8 +7,15 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Memory } from "../core/memory.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
-import { differenceOf, halvesOf, LEAST_PROBED, type MeaningWorth, worthOf } from "./meaning-worth.ts";
-import type { Bits, NearTo, VectorStore } from "../store/search/vectors.ts";
+import {
+  differenceOf,
+  halvesOf,
+  LEAST_PROBED,
+  type MeaningWorth,
+  type NearestOf,
+  worthOf,
+} from "./meaning-worth.ts";
+import type { Bits, Near, NearTo, VectorStore } from "../store/search/vectors.ts";
 
 /** Longest wait for the search by meaning, ms; the turn then continues without it. */
 export const WITHIN_MS = 150;
@@ -47,10 +54,8 @@ const UNPROBED: { readonly weight: number; readonly certain?: number } = { weigh
 
 /** Hits by meaning, the nearest first. */
 export interface FoundByMeaning {
-  readonly entries: readonly Seq[];
-  readonly memories: readonly Memory[];
-  /** Those entries that are shown even where nothing is found by words. */
-  readonly certain: readonly Seq[];
+  readonly entries: NearestOf<Seq>;
+  readonly memories: NearestOf<Memory>;
   /** Weight of a place among them, where a place among those found by words has 1. */
   readonly weight: number;
 }
@@ -174,17 +179,23 @@ export class Meaning {
     };
     const { entries, memories } = query;
     const { weight, certain = NEAR * apart } = this.#worth ?? UNPROBED;
-    const found =
+    const nearestOf = <Of, Row extends Near<object>>(
+      rows: readonly Row[],
+      of: (row: Row) => Of,
+    ): NearestOf<Of> => {
+      const sure = rows.filter(({ differs }) => differs <= certain * bits.length);
+      return { all: rows.map(of), certain: sure.map(of) };
+    };
+    const [lines, statements] = await Promise.all([
       entries === null
         ? []
-        : await this.#vectors.entriesNear(entries.channel, near(entries.limit), entries, signal);
-    const sure = found.filter(({ differs }) => differs <= certain * bits.length);
+        : this.#vectors.entriesNear(entries.channel, near(entries.limit), entries, signal),
+      memories === null ? [] : this.#vectors.memoriesNear(memories, near(memories.limit), signal),
+    ]);
     return {
       weight,
-      entries: found.map(({ seq }) => seq),
-      certain: sure.map(({ seq }) => seq),
-      memories:
-        memories === null ? [] : await this.#vectors.memoriesNear(memories, near(memories.limit), signal),
+      entries: nearestOf(lines, ({ seq }) => seq),
+      memories: nearestOf(statements, ({ memory }) => memory),
     };
   }
 

@@ -12,6 +12,7 @@ import { asksForPast } from "./asked-past.ts";
 import { EXPLAINED, explanationsOf } from "./explained-terms.ts";
 import { joinWithLesser } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
+import { shownBeside } from "./meaning-worth.ts";
 import { namedTimes } from "./named-times.ts";
 import { ASKS_TIME } from "./rank-lines.ts";
 import { orQuery } from "./terms.ts";
@@ -88,16 +89,17 @@ export class RecallMemories {
     return (await this.findWithPeople(query, isAsked, NO_PEOPLE)).memories;
   }
 
-  /** The same, with the memories of people by the first words of their names. */
+  /** The same, with the memories of people by the first words of their names. @param by as in {@link joined} */
   async findWithPeople(
     query: MemoryRecallQuery,
     isAsked: boolean,
     people: PeopleWords,
+    by: "tool" | "turn" = "tool",
   ): Promise<MemoriesWithPeople> {
     const { signal, limit } = query;
     const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
     const { memories, about } = await this.byWords(query, isAsked, people);
-    return { memories: this.joined(memories, (await near) ?? null, limit), about };
+    return { memories: this.joined(memories, (await near) ?? null, limit, by), about };
   }
 
   /** The same by words alone. */
@@ -172,12 +174,19 @@ export class RecallMemories {
   /**
    * Hits by words and by meaning, best first.
    * @param near null: no search by meaning
+   * @param by a turn, which has not asked for memories, is shown only what is certainly near where words find nothing
    */
-  joined(byWords: readonly Memory[], near: FoundByMeaning | null, limit: number): Memory[] {
-    if (near === null || near.memories.length === 0) return [...byWords];
-    const all = new Map([...byWords, ...near.memories].map((memory) => [memory.id, memory]));
+  joined(
+    byWords: readonly Memory[],
+    near: FoundByMeaning | null,
+    limit: number,
+    by: "tool" | "turn",
+  ): Memory[] {
+    if (near === null) return [...byWords];
+    const nearest = shownBeside(byWords, near.memories, by === "turn");
+    const all = new Map([...byWords, ...nearest].map((memory) => [memory.id, memory]));
     const idsOf = (memories: readonly Memory[]): MemoryId[] => memories.map(({ id }) => id);
-    const ids = joinWithLesser(idsOf(byWords), idsOf(near.memories), near.weight);
+    const ids = joinWithLesser(idsOf(byWords), idsOf(nearest), near.weight);
     const shown = ids.slice(0, limit);
     return shown.flatMap((id) => {
       const memory = all.get(id);

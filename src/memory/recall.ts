@@ -14,6 +14,7 @@ import { type FoundPeople, NO_PEOPLE, NOBODY, type PeopleWords } from "../store/
 import { type Explanation, explanationsOf } from "./explained-terms.ts";
 import { joinByPlace, joinWithLesser } from "./join-by-place.ts";
 import type { FoundByMeaning, Meaning } from "./meaning.ts";
+import { shownBeside } from "./meaning-worth.ts";
 import { asksOfSelf } from "./own-words.ts";
 import { mostOnPages, pagesOf, type PeopleAsked, peopleAsked, withPages } from "./people.ts";
 import {
@@ -141,7 +142,7 @@ export class Recall {
       entries,
       memories: await withPagesAndEnded(
         { memories, asked, people },
-        { memories: memories.joined(remembered, close, wider.limit), about: found.about },
+        { memories: memories.joined(remembered, close, wider.limit, "turn"), about: found.about },
       ),
       ...(close !== null && {
         arms: armsOf({ entries: found.seqs, memories: remembered.slice(0, asked.limit) }, close),
@@ -154,7 +155,7 @@ export class Recall {
     if (!(await this.#asksForRecall(asked.text))) return [];
     const people = peopleAsked(asked.text, asked.names ?? []);
     const wider = withRoomForPages(asked, people);
-    const found = await memories.findWithPeople(wider, isQuestion(asked.text), people);
+    const found = await memories.findWithPeople(wider, isQuestion(asked.text), people, "turn");
     return withPagesAndEnded({ memories, asked, people }, found);
   }
 
@@ -381,7 +382,7 @@ function joined(
   { floor, limit }: Pick<RecallQuery, "floor" | "limit">,
 ): readonly Seq[] {
   if (near === null) return byWords;
-  const shown = byWords.length === 0 && floor !== undefined ? near.certain : near.entries;
+  const shown = shownBeside(byWords, near.entries, floor !== undefined);
   return joinWithLesser(byWords, shown, near.weight).slice(0, limit);
 }
 
@@ -392,7 +393,8 @@ function armsOf(
   const ids = (of: typeof byWords): RecallArms["words"] => {
     return { entries: of.entries, memories: of.memories.map(({ id }) => id) };
   };
-  return { words: ids(byWords), meaning: ids(byMeaning) };
+  const { entries, memories } = byMeaning;
+  return { words: ids(byWords), meaning: ids({ entries: entries.all, memories: memories.all }) };
 }
 
 function newest(query: string): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinByPlace, joinWithLesser } from "../../src/memory/join-by-place.ts";
-import { halvesOf, worthOf } from "../../src/memory/meaning-worth.ts";
+import { halvesOf, shownBeside, worthOf } from "../../src/memory/meaning-worth.ts";
 import { meanDifference, signsOf } from "../../src/memory/meaning.ts";
 import { wordVectors } from "../support/word-vectors.ts";
 
@@ -66,4 +66,11 @@ test("vectors that put what belongs together near each other have weight, and th
   );
   assert.equal(chance.weight, 0);
   assert.deepEqual(worthOf(["1"], ["1"]), { weight: 0, certain: 0 });
+});
+
+test("where words find nothing, a turn is shown only what is certainly near; who asks for a search sees all", () => {
+  const nearest = { all: [1, 2], certain: [1] };
+  assert.deepEqual(shownBeside([], nearest, true), [1]);
+  assert.deepEqual(shownBeside([7], nearest, true), [1, 2]);
+  assert.deepEqual(shownBeside([], nearest, false), [1, 2]);
 });

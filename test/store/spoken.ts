@@ -153,7 +153,8 @@ export class SpokenChannel {
     const query = { words: "'safe'", pieces: [], times: [], limit: 100 };
     const listed = await store.memories.inScope(asker, 100);
     const found = (await store.memories.search(asker, query)).map(({ memory }) => memory);
-    const near = await store.vectors.memoriesNear(asker, { model: "m", bits: "1", most: 1, limit: 100 });
+    const nearest = { model: "m", bits: "1", most: 1, limit: 100 };
+    const near = (await store.vectors.memoriesNear(asker, nearest)).map(({ memory }) => memory);
     const ids = await this.#open.sql<{ id: number }>(
       "select id from memories where channel_id = $1",
       this.channel,

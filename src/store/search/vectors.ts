@@ -16,11 +16,8 @@ export interface NearTo {
   readonly limit: number;
 }
 
-export interface NearEntry {
-  readonly seq: Seq;
-  /** Bits in which it differs. */
-  readonly differs: number;
-}
+/** What is near, with the bits in which it differs. */
+export type Near<Of> = Of & { readonly differs: number };
 
 export interface TextToEmbed {
   readonly of: { readonly seq: Seq; readonly md5: string } | { readonly memory: MemoryId };
@@ -48,7 +45,8 @@ const COMPARED = 20_000;
 /** A shorter text says too little to be found by its meaning, bytes; and longer ones are cut, characters. */
 const SHORT_BYTES = 12;
 const LONG = 2000;
-/** Lengths of the lines of a sample, bytes. */
+/** Newest entries that a sample is taken of, and lengths of its lines, bytes. */
+const SAMPLED = 5000;
 const SAMPLE_BYTES = { from: 60, to: 1000 };
 
 /** Bits in which a row of vectors differs from a parameter; null: they have not the same length, and cannot be compared. */
@@ -67,8 +65,8 @@ export class VectorStore extends Rows {
     near: NearTo,
     range: { readonly from: Seq; readonly to: Seq },
     signal?: AbortSignal,
-  ): Promise<NearEntry[]> {
-    return this.db.lookUps(signal).query<NearEntry>(
+  ): Promise<Near<{ seq: Seq }>[]> {
+    return this.db.lookUps(signal).query<Near<{ seq: Seq }>>(
       "vectors_entries_near",
       `select n.seq, n.differs::integer as differs from (
          select v.seq, ${differs("$2")} as differs from (
@@ -81,10 +79,14 @@ export class VectorStore extends Rows {
   }
 
   /** The same of the memories that the asking channel may see. */
-  async memoriesNear(asker: AskingChannel, near: NearTo, signal?: AbortSignal): Promise<Memory[]> {
-    const rows = await this.db.lookUps(signal).query<Parameters<typeof memoryOf>[0]>(
+  async memoriesNear(
+    asker: AskingChannel,
+    near: NearTo,
+    signal?: AbortSignal,
+  ): Promise<Near<{ memory: Memory }>[]> {
+    const rows = await this.db.lookUps(signal).query<Near<Parameters<typeof memoryOf>[0]>>(
       "vectors_memories_near",
-      `select ${MEMORY_COLUMNS} from (
+      `select ${MEMORY_COLUMNS}, m.differs::integer as differs from (
          select n.* from (
            select visible.*, ${differs("$5")} as differs
              from (${visibleMemories("true")}) visible
@@ -94,7 +96,7 @@ export class VectorStore extends Rows {
        ) m order by m.differs, m.id desc`,
       [...askedBy(asker), near.bits, near.model, near.most, near.limit],
     );
-    return rows.map(memoryOf);
+    return rows.map((row) => ({ memory: memoryOf(row), differs: row.differs }));
   }
 
   /**
@@ -130,7 +132,7 @@ export class VectorStore extends Rows {
       "vectors_sample",
       `select c.id as channel, array(
          select said.text from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
-          where e.channel_id = c.id and e.kind = 'user' and e.deleted_at is null
+          where e.channel_id = c.id and e.seq > c.last_seq - ${SAMPLED} and e.kind = 'user' and e.deleted_at is null
             and octet_length(said.text) between ${SAMPLE_BYTES.from} and ${SAMPLE_BYTES.to}
           order by e.seq desc limit $1) as lines
          from channels c where c.gone_at is null order by c.last_seq desc limit 1`,

@@ -34,7 +34,7 @@ async function seen(asker: AskingChannel): Promise<string[]> {
     "insert into vector_progress (channel_id, model) select id, 'm' from channels on conflict do nothing",
   );
   const near = await store.vectors.memoriesNear(asker, { model: "m", bits: "1", most: 1, limit: 100 });
-  assert.deepEqual(near.map(({ statement }) => statement).toSorted(), statements);
+  assert.deepEqual(near.map(({ memory }) => memory.statement).toSorted(), statements);
   await open.sql("insert into speakers select id, 'ann', 'u-ann', 1 from channels on conflict do nothing");
   const people = { words: ["ann"], asking: "" };
   const { about } = await store.memories.searchWithPeople(asker, { ...query, people });
