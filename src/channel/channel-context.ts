@@ -46,7 +46,7 @@ export interface SharedParts {
   readonly mailboxSize: number;
   /** Whether any channel shares memories that an agent may see; default: true. Must not wait. */
   readonly isShared?: (agent: AgentConfig) => boolean;
-  /** Limit for each look-up of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
+  /** Limit for each search, and each reading of files, of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
   readonly lookUpWithinMs?: number | undefined;
   /** First delay before a turn is retried if earlier processes ended while running it, ms; default: a second. */
   readonly restFromMs?: number;

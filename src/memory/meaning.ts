@@ -8,11 +8,13 @@ import type { Memory } from "../core/memory.ts";
 import type { AskingChannel } from "../store/memory/memory-scope.ts";
 import type { BilledEmbeddings } from "./billed-embeddings.ts";
 import {
-  differenceOf,
+  distancesOf,
   halvesOf,
   LEAST_PROBED,
+  meanOf,
   type MeaningWorth,
   type NearestOf,
+  PROBED,
   worthOf,
 } from "./meaning-worth.ts";
 import type { Bits, Near, NearTo, VectorStore } from "../store/search/vectors.ts";
@@ -46,11 +48,10 @@ const NEAR = 0.85;
  */
 const SAME = Math.acos(0.97) / Math.PI;
 
-/** Lines of a probe in one request: some servers take 32 texts. */
-const AT_ONCE = 16;
-
-/** Until a probe has told more: a small model's weight. */
-const UNPROBED: { readonly weight: number; readonly certain?: number } = { weight: 0.2 };
+/** Lines of a probe in one request, with two texts each: some servers take ten texts. */
+const AT_ONCE = 4;
+/** Until a probe has told more: a small model's. All that is near counts as certain then, since there is little of it. */
+const UNPROBED_WEIGHT = 0.2;
 
 /** Hits by meaning, the nearest first. */
 export interface FoundByMeaning {
@@ -105,7 +106,12 @@ export class Meaning {
    * @throws ModelError if it does not answer
    */
   async measure(signal: AbortSignal): Promise<void> {
-    this.#apart = meanDifference((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf));
+    this.#apart = meanOf(distancesOf((await this.#embeddings.embed(null, UNRELATED, signal)).map(signsOf)));
+  }
+
+  /** Whether the vectors say too little for a search. */
+  get isOff(): boolean {
+    return this.#worth?.weight === 0;
   }
 
   get isProbed(): boolean {
@@ -116,23 +122,33 @@ export class Meaning {
    * Measures what the model's vectors are worth for what is said here, if there are enough lines. A model whose vectors say too little is
    * not searched by.
    * @param channel whose lines they are, and which is billed
+   * @param isRefused whether an error is about the texts alone: the others are enough
    * @throws ModelError if it does not answer
    */
-  async probe(channel: ChannelId, lines: readonly string[], signal: AbortSignal): Promise<void> {
+  async probe(
+    channel: ChannelId,
+    lines: readonly string[],
+    { signal, isRefused }: { readonly signal: AbortSignal; readonly isRefused: (error: unknown) => boolean },
+  ): Promise<void> {
     const halves = lines.flatMap((line) => {
       const both = halvesOf(line);
       return both === null ? [] : [both];
     });
     if (halves.length < LEAST_PROBED) return;
     const [first, second]: [Bits[], Bits[]] = [[], []];
-    for (let from = 0; from < halves.length; from += AT_ONCE) {
-      const some = halves.slice(from, from + AT_ONCE);
-      const bits = (await this.#embeddings.embed(channel, some.flat(), signal)).map(signsOf);
-      for (const [place, one] of bits.entries()) (place % 2 === 0 ? first : second).push(one);
+    for (let from = 0; from < Math.min(halves.length, PROBED); from += AT_ONCE) {
+      const texts = halves.slice(from, from + AT_ONCE).flat();
+      const vectors = await this.#embeddings.embed(channel, texts, signal).catch((error: unknown) => {
+        if (isRefused(error)) return [];
+        throw error;
+      });
+      for (const [place, vector] of vectors.entries())
+        (place % 2 === 0 ? first : second).push(signsOf(vector));
     }
+    if (first.length < LEAST_PROBED) return;
     this.#worth = worthOf(first, second);
     const { weight, certain } = this.#worth;
-    const measured = { model: this.#embeddings.model, lines: halves.length, weight, certain };
+    const measured = { model: this.#embeddings.model, lines: first.length, weight, certain };
     if (weight > 0) this.#log.info(measured, "recall_by_meaning_measured");
     else this.#log.warn(measured, "recall_by_meaning_off");
   }
@@ -178,7 +194,7 @@ export class Meaning {
       return { model: this.#embeddings.model, bits, most: Math.floor(NEAR * apart * bits.length), limit };
     };
     const { entries, memories } = query;
-    const { weight, certain = NEAR * apart } = this.#worth ?? UNPROBED;
+    const { weight, certain } = this.#worth ?? { weight: UNPROBED_WEIGHT, certain: NEAR * apart };
     const nearestOf = <Of, Row extends Near<object>>(
       rows: readonly Row[],
       of: (row: Row) => Of,
@@ -211,10 +227,4 @@ export class Meaning {
 /** The signs of a vector's numbers: 1 where a number is positive. */
 export function signsOf(vector: readonly number[]): Bits {
   return vector.map((number) => (number > 0 ? "1" : "0")).join("");
-}
-
-/** The share of bits in which two of them differ, on average over all pairs. */
-export function meanDifference(all: readonly Bits[]): number {
-  const pairs = all.flatMap((one, index) => all.slice(index + 1).map((other) => differenceOf(one, other)));
-  return pairs.length === 0 ? 0 : pairs.reduce((sum, share) => sum + share, 0) / pairs.length;
 }

@@ -82,11 +82,12 @@ export class RecallMemories {
 
   /**
    * @param isAsked whether the days in the text are a question, and not a report
+   * @param by as in {@link joined}
    * @returns the memories that fit, best first
    * @throws WeirError if the database does not answer
    */
-  async find(query: MemoryRecallQuery, isAsked = true): Promise<Memory[]> {
-    return (await this.findWithPeople(query, isAsked, NO_PEOPLE)).memories;
+  async find(query: MemoryRecallQuery, isAsked = true, by: "tool" | "turn" = "tool"): Promise<Memory[]> {
+    return (await this.findWithPeople(query, isAsked, NO_PEOPLE, by)).memories;
   }
 
   /** The same, with the memories of people by the first words of their names. @param by as in {@link joined} */
@@ -94,7 +95,7 @@ export class RecallMemories {
     query: MemoryRecallQuery,
     isAsked: boolean,
     people: PeopleWords,
-    by: "tool" | "turn" = "tool",
+    by: "tool" | "turn",
   ): Promise<MemoriesWithPeople> {
     const { signal, limit } = query;
     const near = this.#meaning?.find({ text: newest(query.text), entries: null, memories: query, signal });
@@ -134,18 +135,22 @@ export class RecallMemories {
     const today = this.#now().toISOString().slice(0, 10);
     // Nothing that holds shares a word with the text: nothing that has ended would be shown beside it.
     if (found.length === 0 || !asksForPast(query.text, today)) return [...found];
-    return this.#withEnded(query, found);
+    return besideEnded(query.text, found, await this.#ended(query, found));
   }
 
-  /** As `find`, with what was so before, whatever the text asks for: in the order of {@link withEnded}. */
-  async findWithEnded(query: MemoryRecallQuery): Promise<Memory[]> {
-    return this.#withEnded(query, await this.find(query));
+  /**
+   * For who looks through the memories: as `find`, with what was so before, whatever the text asks for.
+   * @param most all that holds and fits is among them; ended memories take what is left
+   */
+  async findWithEnded(query: MemoryRecallQuery, most: number): Promise<Memory[]> {
+    const found = await this.find(query);
+    return endedWhereRoom(query.text, found, await this.#ended(query, found), most);
   }
 
-  async #withEnded(query: MemoryRecallQuery, found: readonly Memory[]): Promise<Memory[]> {
+  async #ended(query: MemoryRecallQuery, found: readonly Memory[]): Promise<EndedMemories[]> {
     const ids = found.map(({ id }) => id);
     const words = orQuery(await this.#search.lexemes(newest(wordsOf(query))));
-    return besideEnded(query.text, found, await this.#memories.ended(query, words, ids, query.signal));
+    return this.#memories.ended(query, words, ids, query.signal);
   }
 
   /** Null: there is nothing to look for. @param isAsked as in {@link find} */
@@ -201,19 +206,48 @@ const MOST_ENDED = 3;
 
 /** Memories in force, each followed by those that it has replaced, on the same page. Pure. */
 function besideEnded(text: string, found: readonly Memory[], replaced: readonly EndedMemories[]): Memory[] {
+  const ended = new Map(replaced.map((one) => [one.by.id, one.ended.slice(0, MOST_ENDED)]));
+  const shown = [...foundByEnded(text, found, replaced), ...found].flatMap(({ ...memory }) => {
+    const { page, isOnPageAlone } = memory;
+    const place = { ...(page && { page }), ...(isOnPageAlone && { isOnPageAlone }) };
+    return [memory, ...(ended.get(memory.id) ?? []).map((one) => ({ ...one, ...place }))];
+  });
+  return namingShown(shown);
+}
+
+/** The same, what was found first; no more of the ended ones than there is room for. Pure. */
+function endedWhereRoom(
+  text: string,
+  found: readonly Memory[],
+  replaced: readonly EndedMemories[],
+  most: number,
+): Memory[] {
+  const more = foundByEnded(text, found, replaced);
+  let room = most - found.length - more.length;
+  const ended = new Map<MemoryId, readonly Memory[]>();
+  // Of those that stand there only for what they have replaced, this comes first.
+  for (const { id } of [...more, ...found]) {
+    const own = replaced
+      .find(({ by }) => by.id === id)
+      ?.ended.slice(0, Math.max(0, Math.min(MOST_ENDED, room)));
+    room -= own?.length ?? 0;
+    ended.set(id, own ?? []);
+  }
+  return namingShown([...found, ...more].flatMap((memory) => [memory, ...(ended.get(memory.id) ?? [])]));
+}
+
+/** Memories in force that were not found, and whose replaced ones fit the text best. */
+function foundByEnded(text: string, found: readonly Memory[], replaced: readonly EndedMemories[]): Memory[] {
   const known = new Set(found.map(({ id }) => id));
   const others = replaced.filter(({ by }) => !known.has(by.id));
   const fits = rankDocuments(
     text,
     others.map(({ ended }) => ended.map(({ subject, statement }) => `${subject} ${statement}`).join("\n")),
   );
-  const more = fits.slice(0, MOST_MORE).flatMap(({ index }) => others[index]?.by ?? []);
-  const ended = new Map(replaced.map((one) => [one.by.id, one.ended.slice(0, MOST_ENDED)]));
-  const shown = [...more, ...found].flatMap(({ ...memory }) => {
-    const { page, isOnPageAlone } = memory;
-    const place = { ...(page && { page }), ...(isOnPageAlone && { isOnPageAlone }) };
-    return [memory, ...(ended.get(memory.id) ?? []).map((one) => ({ ...one, ...place }))];
-  });
+  return fits.slice(0, MOST_MORE).flatMap(({ index }) => others[index]?.by ?? []);
+}
+
+function namingShown(shown: readonly Memory[]): Memory[] {
   const ids = shown.map(({ id }) => id);
   return shown.map((memory) => namingOnly(memory, ids));
 }

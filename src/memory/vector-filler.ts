@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { BackoffTimer } from "../async/backoff.ts";
+import { steadyNow } from "../async/clock.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 import { ModelError } from "../llm/model.ts";
@@ -15,6 +16,9 @@ const BACKOFF = { fromMs: 5000, toMs: 600_000 };
 /** Channels of a round, and texts of each kind in a request: twice as many vectors of 3,072 numbers are about 3 MB of JSON. */
 const CHANNELS = 16;
 const TEXTS = 24;
+/** Lines that are read for a probe, not all of which have two halves; and the wait from one that switched the search off to the next, ms. */
+const SAMPLE = 200;
+const AGAIN_MS = 60 * 60_000;
 /** Range of the newest memory ids in which a smaller id may be committed after a larger one. */
 const UNCOMMITTED = 1000;
 
@@ -39,6 +43,7 @@ export class VectorFiller implements AsyncDisposable {
   #isMeasured = false;
   /** Texts until the next look whether there are enough lines for a probe. */
   #untilProbe = 0;
+  #probedAt = -Infinity;
   /** All memories up to this id have a vector. */
   #after = 0;
 
@@ -87,7 +92,9 @@ export class VectorFiller implements AsyncDisposable {
     const { signal } = this.#closing;
     if (!this.#isMeasured) await this.#meaning.measure(signal);
     this.#isMeasured = true;
-    if (!this.#meaning.isProbed && this.#untilProbe <= 0) await this.#probe(signal);
+    if (this.#isProbeDue()) await this.#probe(signal);
+    // What is not searched by is not paid for. The next probe may find another talk.
+    if (this.#meaning.isOff) return false;
     const { channels, last } = await this.#vectors.behind(this.#embeddings.model, this.#after, CHANNELS);
     if (channels.length === 0) this.#after = Math.max(0, last - UNCOMMITTED);
     for (const channel of channels) {
@@ -97,10 +104,17 @@ export class VectorFiller implements AsyncDisposable {
     return channels.length > 0;
   }
 
+  #isProbeDue(): boolean {
+    if (this.#meaning.isOff) return steadyNow() - this.#probedAt > AGAIN_MS;
+    return !this.#meaning.isProbed && this.#untilProbe <= 0;
+  }
+
   async #probe(signal: AbortSignal): Promise<void> {
+    const sample = await this.#vectors.sample(SAMPLE);
+    if (sample !== null)
+      await this.#meaning.probe(sample.channel, sample.lines, { signal, isRefused: isOfText });
     this.#untilProbe = PROBED;
-    const sample = await this.#vectors.sample(PROBED);
-    if (sample !== null) await this.#meaning.probe(sample.channel, sample.lines, signal);
+    this.#probedAt = steadyNow();
   }
 
   async #fill(channel: ChannelId): Promise<void> {

@@ -8,7 +8,7 @@ import { type Behaviour, type ChatRequest, type ModelServer, startModelServer } 
 import { OWNED } from "./owners.ts";
 import { until } from "./patience.ts";
 import { TestPlatform } from "./test-platform.ts";
-import { startWeir, type TestWeir } from "./weir.ts";
+import { startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
 
 export interface SubagentWorld extends AsyncDisposable {
   readonly connection: Connection;
@@ -78,6 +78,7 @@ export async function startWithSubagents(
   server: ModelServer,
   options = "",
   agent = "",
+  more: Pick<TestWeirOptions, "lookUpWithinMs"> = {},
 ): Promise<TestWeir> {
   const own = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n${agent}\n`;
   return startWeir({
@@ -85,6 +86,7 @@ export async function startWithSubagents(
     modelUrl: server.url,
     config: `${OWNED}\n${own}[agents.subagents]\nenabled = true\n${options}`,
     platform: new TestPlatform({ serves: () => true }),
+    ...more,
   });
 }
 

@@ -69,22 +69,18 @@ function isAboutAsker(argument: string): boolean {
   return /^(?:about\s+)?me$/i.test(argument);
 }
 
-/** `/memory QUERY`: what fits, best first, as a turn would recall it there, each with what it has replaced. */
+/** `/memory QUERY`: what fits of what the agent may use there, best first, each with what it has replaced. */
 async function describeFound(
   parts: CommandParts,
   { channel, argument, asker, typed }: AskedCommand,
 ): Promise<string> {
   const asking = askingChannel(parts, channel);
-  const found = await parts.recall.findWithEnded({
-    ...asking,
-    askers: [asker.id],
-    self: asksOfSelf(argument, [asker.name]),
-    text: argument,
-    limit: FOUND,
-  });
+  const self = asksOfSelf(argument, [asker.name]);
+  const query = { ...asking, askers: [asker.id], self, text: argument, limit: FOUND };
+  const found = await parts.recall.findWithEnded(query, FOUND_WITH_ENDED);
   const cited = await parts.store.cited.visible(
     asking,
-    found.slice(0, FOUND_WITH_ENDED).map(({ id }) => id),
+    found.map(({ id }) => id),
   );
   const best = found.flatMap(({ id }) => cited.filter((one) => one.id === id));
   const about = `"${displayableLine(argument)}"`;

@@ -216,7 +216,7 @@ export class TurnRecall implements Disposable {
   ): Promise<Memory[]> {
     const find = async (): Promise<Memory[]> =>
       this.#search(signal, async (until) =>
-        this.#parts.memories.find({ ...this.#memoriesQuery(text, limit), signal: until }),
+        this.#parts.memories.find({ ...this.#memoriesQuery(text, limit), signal: until }, true, purpose),
       );
     if (purpose === "tool") return find();
     const found = await this.#orNothingLate(taken(this.#memoriesAhead, text, limit) ?? find());

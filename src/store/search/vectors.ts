@@ -124,7 +124,7 @@ export class VectorStore extends Rows {
     return row ?? { channels: [], last: 0 };
   }
 
-  /** The newest lines of a certain length in the channel that has the most; null: there is no channel. */
+  /** The newest lines that people have said in the largest channel, of a certain length, each once; null: there is no channel. */
   async sample(
     limit: number,
   ): Promise<{ readonly channel: ChannelId; readonly lines: readonly string[] } | null> {
@@ -133,8 +133,9 @@ export class VectorStore extends Rows {
       `select c.id as channel, array(
          select said.text from entries e cross join lateral entry_text(e.channel_id, e.seq, e.text) said (text)
           where e.channel_id = c.id and e.seq > c.last_seq - ${SAMPLED} and e.kind = 'user' and e.deleted_at is null
+            and not e.author_bot and not is_due_work(e.message_id)
             and octet_length(said.text) between ${SAMPLE_BYTES.from} and ${SAMPLE_BYTES.to}
-          order by e.seq desc limit $1) as lines
+          group by said.text order by max(e.seq) desc limit $1) as lines
          from channels c where c.gone_at is null order by c.last_seq desc limit 1`,
       [limit],
     );

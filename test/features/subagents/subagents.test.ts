@@ -2,6 +2,7 @@
 // A subagent is begun once, works on its task beside the conversation, and its agent is told once how it ended.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { readFeatureWork } from "../../../src/features/features.ts";
 import { SUBAGENTS } from "../../../src/features/subagents/key.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";
@@ -82,6 +83,24 @@ test("one that ends in time is told by the result of its call, costs its agent, 
     { purpose: "subagent", ofTurn: true, count: 2 },
     { purpose: "turn", ofTurn: true, count: 2 },
   ]);
+});
+
+test("a database that is slow for a moment keeps none from being begun", async () => {
+  await using world = await openSubagentWorld();
+  const { connection, beside, server } = world;
+  await using weir = await startWithSubagents(connection, server, "", "", { lookUpWithinMs: 1 });
+  scriptBoth(server, () => text("Found."), spawning("look for the lost oar"));
+  await beside.db.transaction(async (client) => {
+    await client.query("", "lock table subagents in access exclusive mode");
+    await weir.say("where is it?", { room: "quay" });
+    const waiting =
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%subagents%'";
+    await until("look-up that waits", async () => (await beside.sql(waiting)).length > 0);
+    // Far longer than what may be late is waited for.
+    await delay(50);
+  });
+  await weir.platform.until(() => weir.platform.texts("quay").length === 1);
+  assert.match(results(lastOfAgent(server))[0] ?? "", /Subagent 1 has reported/);
 });
 
 test("those that take longer go on behind their turn, and their agent is told once of all of them", async () => {

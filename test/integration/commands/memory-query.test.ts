@@ -117,6 +117,23 @@ test("/memory QUERY: what fits only what was so before is found with what holds,
   assert.match(again, new RegExp(`: 1 statement, the best first\\.\n- #${before} Ann lives in Berlin`));
 });
 
+test("/memory QUERY: what holds is all there, whatever it has replaced", async () => {
+  await using scene = await openScene();
+  const square = await open(scene, "square");
+  const holding: number[] = [];
+  for (let index = 0; index < 10; index++) {
+    const old = await tell(scene, square, `Mill number ${index} grinds oats.`);
+    const now = await tell(scene, square, `Mill number ${index} grinds rye by now.`);
+    const revision = { fresh: memoryId(now), older: memoryId(old), change: "replaces" as const };
+    assert.equal(await scene.open.store.revisions.revise(square, memoryId(now), [revision]), 1);
+    holding.push(now);
+  }
+  await using weir = await scene.start();
+  const told = await command(weir, "square", "memory which mill grinds?");
+  assert.match(told, /: 15 statements, 5 of them ended, /);
+  for (const id of holding) assert.ok(told.includes(`- #${id} `), String(id));
+});
+
 test("/memory QUERY: of a shared memory it says that the whole server sees it", async () => {
   await using scene = await openScene();
   await using weir = await scene.start({}, undefined, { sharesMemory: true });
