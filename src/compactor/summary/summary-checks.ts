@@ -33,8 +33,11 @@ export interface SummaryLimits {
 
 /** Share of its source that a summary may take. */
 const MAX_RATIO = 0.7;
-/** The same for sources that are summaries: shrinking them by a third each time would lose their content. */
-const MAX_DENSE_RATIO = 0.9;
+/**
+ * The same for sources that are summaries, of which four fifths are asked for. Models overshoot, and a merge that is refused for that again and
+ * again holds up all that comes behind it. Its cap lets it shrink where there is no room.
+ */
+const MAX_DENSE_RATIO = 1;
 
 /** @returns null: the summary may be committed */
 export function rejectionOf(

@@ -96,7 +96,7 @@ describe("a summary is refused", () => {
     assert.equal(kindOf("Ann decided", "tool_calls"), null);
   });
 
-  test("over its cap, and over 0.7 of its source", () => {
+  test("over its cap, and over 0.7 of its source, or all of it where that is summaries", () => {
     const limits = { estimate: (text: string) => text.length, capTokens: 100, sourceTokens: 1000 };
     const kind = (length: number, values: Partial<SummaryLimits> = {}) =>
       rejectionOf({ text: "a".repeat(length), finish: "stop" }, { ...limits, ...values })?.kind ?? null;
@@ -104,6 +104,8 @@ describe("a summary is refused", () => {
     assert.equal(kind(101), "over_cap");
     assert.equal(kind(70, { sourceTokens: 100 }), null);
     assert.equal(kind(71, { sourceTokens: 100 }), "inflated");
+    assert.equal(kind(90, { sourceTokens: 90, isDense: true }), null);
+    assert.equal(kind(91, { sourceTokens: 90, isDense: true }), "inflated");
     assert.equal(
       rejectionOf({ text: "one two three", finish: "stop" }, { capTokens: 2, sourceTokens: 99 })?.kind,
       "over_cap",
