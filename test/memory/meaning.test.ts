@@ -1,3 +1,4 @@
+// proves: src/memory/meaning-worth.ts, src/memory/join-by-place.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinByPlace, joinWithLesser } from "../../src/memory/join-by-place.ts";
