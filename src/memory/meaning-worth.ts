@@ -1,5 +1,6 @@
 import type { Bits } from "../store/search/vectors.ts";
 import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { LINKS } from "./recall-worth.ts";
 
 /** What the vectors of a model are worth for recall, measured on lines of the channels themselves. Pure. */
 
@@ -43,12 +44,11 @@ const POOR = 0.04;
 /** Standard deviations: in a normal distribution one of 30,000 unrelated texts is nearer. */
 const CERTAIN_DEVIATIONS = 4;
 
-const LINK = /\S+:\/\/\S+/gu;
 const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "gu");
 
 /** A line in two halves, without links; null: it is too short. Where words have no edges it is cut between characters. */
 export function halvesOf(line: string): readonly [string, string] | null {
-  const said = line.replaceAll(LINK, " ").trim();
+  const said = line.replaceAll(LINKS, " ").trim();
   const isEdgeless = (said.match(EDGELESS)?.length ?? 0) > said.length / 2;
   const parts = isEdgeless ? Array.from(said) : said.split(/\s+/u);
   if (parts.length < (isEdgeless ? LEAST_CHARACTERS : LEAST_WORDS)) return null;

@@ -8,7 +8,7 @@ import { estimateTokens } from "../text/tokens.ts";
 
 const QUESTION = /[?\uff1f\u061f]/;
 /** Links hold question marks that ask nothing. */
-const LINKS = /(?<!\S)\S+:\/\/\S+/g;
+export const LINKS = /(?<!\S)\S+:\/\/\S+/g;
 /** Share of a text without a question that a line must hold: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
 /** A text that must be covered more than this tells more than it asks. */
