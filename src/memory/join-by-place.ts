@@ -16,7 +16,7 @@ export function joinByPlace<Id extends number>(lists: readonly (readonly Id[])[]
 }
 
 /**
- * Joins a list with one that has less worth, by weighted places: what both have rises, what only the lesser one has comes behind the first
+ * Joins a list with a less reliable one by weighted places. An id in both lists rises. An id in the lesser list alone does not take the first
  * places. Pure.
  * @param weight from 0 to 1. 0: the lesser list comes behind all of the first
  */

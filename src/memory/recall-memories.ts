@@ -192,11 +192,7 @@ export class RecallMemories {
     const all = new Map([...byWords, ...nearest].map((memory) => [memory.id, memory]));
     const idsOf = (memories: readonly Memory[]): MemoryId[] => memories.map(({ id }) => id);
     const ids = joinWithLesser(idsOf(byWords), idsOf(nearest), near.weight);
-    const shown = ids.slice(0, limit);
-    return shown.flatMap((id) => {
-      const memory = all.get(id);
-      return memory === undefined ? [] : [namingOnly(memory, shown)];
-    });
+    return namingShown(ids.slice(0, limit).flatMap((id) => all.get(id) ?? []));
   }
 }
 
@@ -215,7 +211,7 @@ function besideEnded(text: string, found: readonly Memory[], replaced: readonly 
   return namingShown(shown);
 }
 
-/** The same, what was found first; no more of the ended ones than there is room for. Pure. */
+/** All memories that were found, then those found by ended ones. Ended memories fill the rest, up to `most` in all. Pure. */
 function endedWhereRoom(
   text: string,
   found: readonly Memory[],
@@ -225,7 +221,7 @@ function endedWhereRoom(
   const more = foundByEnded(text, found, replaced);
   let room = most - found.length - more.length;
   const ended = new Map<MemoryId, readonly Memory[]>();
-  // Of those that stand there only for what they have replaced, this comes first.
+  // Memories found by ended ones take the room first: without the ended ones nobody sees why they are shown.
   for (const { id } of [...more, ...found]) {
     const own = replaced
       .find(({ by }) => by.id === id)
@@ -247,6 +243,7 @@ function foundByEnded(text: string, found: readonly Memory[], replaced: readonly
   return fits.slice(0, MOST_MORE).flatMap(({ index }) => others[index]?.by ?? []);
 }
 
+/** Each names, of the memories that contradict or repeat it, only those that are shown. */
 function namingShown(shown: readonly Memory[]): Memory[] {
   const ids = shown.map(({ id }) => id);
   return shown.map((memory) => namingOnly(memory, ids));
@@ -272,9 +269,7 @@ export function besideDissent(ranked: readonly Memory[], limit: number): Memory[
     }
     if (shown.size >= limit) break;
   }
-  const first = [...shown].slice(0, limit);
-  const ids = first.map(({ id }) => id);
-  return first.map((memory) => namingOnly(memory, ids));
+  return namingShown([...shown].slice(0, limit));
 }
 
 /** Adds the hits of definitions, which count by the definitions' words alone. */

@@ -147,7 +147,7 @@ async function pageLines(
 
 /** Memories of one person here that are looked through for the page. */
 const MOST_OWN = 200;
-/** Memories that are shown with their words, and most of them with those that they have replaced. */
+/** Memories that are shown with their words; and the same with ended ones among them. */
 const FOUND = 10;
 const FOUND_WITH_ENDED = 15;
 

@@ -33,8 +33,8 @@ export function textOf(
 }
 
 /**
- * The next attempt after a refusal. `anew` posts a new message in place of an edit; `short` posts shorter pieces; `plain` drops the
- * markup. `refused`: no attempt is left for this text, but other texts may be accepted. `gone`: the place accepts no text.
+ * What to try after a refusal: a new message instead of an edit, shorter pieces, or no markup. Weir stops trying this text (`refused`), or
+ * any text in this place (`gone`).
  */
 export type NextAttempt = "anew" | "short" | "plain" | "refused" | "gone";
 

@@ -19,7 +19,7 @@ export type SaidIn = "here" | "parent" | "workspace";
 /**
  * The privacy rule of memories, applied before anything is compared or ranked. A memory of a DM shows in that DM alone, one of a
  * thread in that thread, one of a channel in that channel and its threads. A shared memory of a public channel shows in all
- * channels of its workspace that nobody else reads. A memory shows to the agent that remembers it, and to agents to which the
+ * channels of its workspace, except those that other organisations read. A memory shows to the agent that remembers it, and to agents to which the
  * configuration opens it (`shared_memories`). The parameters are SQL: the agent, the channel, its workspace and its
  * kind.
  */

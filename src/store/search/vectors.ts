@@ -16,7 +16,7 @@ export interface NearTo {
   readonly limit: number;
 }
 
-/** What is near, with the bits in which it differs. */
+/** A hit, and the number of bits in which its vector differs from the query's. */
 export type Near<Of> = Of & { readonly differs: number };
 
 export interface TextToEmbed {
