@@ -200,6 +200,8 @@ suite("a failing schedule", () => {
       assert.throws(() => parseOptions(["--keep", keep]), UsageError, keep);
     assert.throws(() => parseOptions(["--mutants", "--keep", "0-4"]), UsageError);
     assert.deepEqual(parseOptions(["--keep", "0-2,9"]).keep, [0, 1, 2, 9]);
+    assert.equal(parseOptions(["--keep", "0-2"]).seeds, 1);
+    assert.equal(parseOptions(["--keep", "0-2", "--seeds", "5"]).seeds, 5);
   });
 });
 

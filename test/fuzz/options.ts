@@ -43,14 +43,15 @@ export const USUAL_STEPS = 1000;
 export const FUZZ_USAGE = `npm run fuzz -- --seeds <number> [--seed <first>] [--steps <number>] [--jobs <number>] [--shrink <seconds>]
 npm run fuzz -- [--twice | --times <number>] [--state <file>] | --wild …   each so often, with one trace | in real time, as chance has it
 npm run fuzz -- --mutants [--mutant <name>] [--seeds <number>] [--seed <first>]
-npm run fuzz -- --seed <number> --keep <places> [--delays <delays>] [--trace <file>]   as a failure prints them`;
+npm run fuzz -- --seed <number> --keep <places> [--delays <delays>] [--trace <file>]   as a failure prints them
+npm run fuzz -- --seeds <number> --keep 0-149 --twice   the beginnings of many schedules`;
 
 /** @throws TypeError if an option is unknown, UsageError where one makes no sense */
 export function parseOptions(argv: readonly string[]): FuzzOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
-      seeds: { type: "string", default: "10" },
+      seeds: { type: "string" },
       seed: { type: "string", default: "1" },
       steps: { type: "string", default: `${USUAL_STEPS}` },
       mutants: { type: "boolean", default: false },
@@ -84,13 +85,16 @@ export function parseOptions(argv: readonly string[]): FuzzOptions {
   const seed = wholeNumber("seed", values.seed, 0);
   const steps = wholeNumber("steps", values.steps, 1);
   return {
-    seeds: isReplay ? 1 : wholeNumber("seeds", values.seeds, 1),
+    seeds: wholeNumber("seeds", values.seeds ?? (isReplay ? "1" : "10"), 1),
     seed,
     steps,
     mutants: values.mutants,
     mutant,
     keep: isReplay ? parsePlaces(keep, makeSchedule(seed, steps).length) : null,
-    jobs: isReplay && times === 1 ? 1 : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
+    jobs:
+      isReplay && times === 1 && values.seeds === undefined
+        ? 1
+        : wholeNumber("jobs", values.jobs ?? `${usualJobs}`, 1),
     isWild,
     times,
     stateFile: values.state === undefined ? null : path.resolve(values.state),
