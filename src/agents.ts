@@ -1,6 +1,13 @@
 import { agentTexts, summariserOf } from "./agent-texts.ts";
 import type { Summariser } from "./compactor/summariser.ts";
-import { type AgentConfig, answeringWith, choosableModels, type Config } from "./config/config.ts";
+import {
+  type AgentConfig,
+  answeringWith,
+  choosableModels,
+  type Config,
+  configuredWindow,
+  type ModelConfig,
+} from "./config/config.ts";
 import { OperatorError } from "./core/errors.ts";
 import { type Guests, NO_GUESTS } from "./channel/guests.ts";
 import type { Perspective } from "./context/render.ts";
@@ -58,6 +65,7 @@ export class Agents implements AsyncDisposable {
   readonly #byId: ReadonlyMap<AgentId, StaffedAgent>;
   readonly #prompts: Prompts;
   readonly #models: Models;
+  readonly #configured: readonly ModelConfig[];
   /** Names of the models that may be chosen for a channel. */
   readonly choosable: ReadonlySet<string>;
   /** Agents with others beside them, or with another model, by the ids of all and its name. */
@@ -66,13 +74,18 @@ export class Agents implements AsyncDisposable {
   /** @param before those of the configuration before: what was made of the same agents is theirs */
   constructor(
     agents: readonly [StaffedAgent, ...StaffedAgent[]],
-    parts: { readonly prompts: Prompts; readonly models: Models; readonly choosable: readonly string[] },
+    parts: {
+      readonly prompts: Prompts;
+      readonly models: Models;
+      readonly config: Parameters<typeof choosableModels>[0];
+    },
     before?: Agents,
   ) {
-    const { prompts, models, choosable } = parts;
+    const { prompts, models, config } = parts;
     this.first = agents[0];
     this.#models = models;
-    this.choosable = new Set(choosable);
+    this.#configured = config.llm.models;
+    this.choosable = new Set(choosableModels(config));
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
     this.#prompts = prompts;
     const known = before === undefined ? [] : [...before.#staffs];
@@ -180,7 +193,7 @@ export class Agents implements AsyncDisposable {
   /** The same agent, which answers with another model. Its folder and servers are the same. */
   #withModel(own: StaffedAgent, model: string): StaffedAgent {
     const config = answeringWith(own.agent.config, model);
-    const window = own.agent.models.windowOf(config.model, config.contextWindow);
+    const window = windowForTools(config, own.agent.models, this.#configured);
     // Descriptions may name the agent's models.
     const withOwnModels: MoreTools = (tools) => {
       const described = describedToolsOf(config).map((make) =>
@@ -253,7 +266,7 @@ export function createAgents(
     return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
   });
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
-  return new Agents([first, ...rest], { prompts, models, choosable: choosableModels(config) }, before);
+  return new Agents([first, ...rest], { prompts, models, config }, before);
 }
 
 interface AgentMaking {
@@ -289,7 +302,7 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
         });
   const needs = {
     recall: one.memory.recall,
-    window: agentModels.windowOf(one.model, one.contextWindow),
+    window: windowForTools(one, agentModels, config.llm.models),
     ofFeatures: there.tools,
     described: describedToolsOf(one),
     configured: configuredBy(one),
@@ -312,6 +325,15 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   );
   const compactorAgent = summariserOf(agent, models, prompts, nameOf);
   return { agent, compactorAgent, guests: { ...NO_GUESTS, nameOf }, serverTools, madeOf };
+}
+
+/** The configured window decides, and not what was learned since: the tools would change with each start. Default: the known one. */
+function windowForTools(
+  { model, contextWindow }: Pick<AgentConfig, "model" | "contextWindow">,
+  known: Pick<Models, "windowOf">,
+  configured: readonly ModelConfig[],
+): number {
+  return configuredWindow(configured, model, contextWindow) || known.windowOf(model, 0);
 }
 
 /** @throws OperatorError if its fixed part leaves no room for a conversation */

@@ -72,10 +72,14 @@ export function makeProfile(base: number, number: number): Profile {
     summariserWindow: random.pick([2600, 3400, 9000]),
     realWindow: random.chance(0.3) ? Math.floor(window * 0.85) : window,
     tellsWindow: random.chance(0.5),
-    config: { ...config, instructions: ruleOf(number), fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [] },
+    config: {
+      ...config,
+      instructions: ruleOf(number, window),
+      fallbacks: random.chance(0.4) ? [UNDERSTUDY] : [],
+    },
     second: {
       ...makeConfig(random, 6000, number !== OFF),
-      instructions: ruleOf(number),
+      instructions: ruleOf(number, 6000),
       id: SECOND_AGENT,
       name: SECOND_NAME,
     },
@@ -87,13 +91,13 @@ export function reloadedProfile(base: number, number: number, running: Profile):
   const { window, realWindow, tellsWindow, summariserWindow } = running;
   const made = makeProfile(base, number);
   const { contextWindow } = running.config;
-  const config = { ...made.config, contextWindow };
+  const config = { ...made.config, contextWindow, instructions: ruleOf(number, contextWindow) };
   return { ...made, window, realWindow, tellsWindow, summariserWindow, config };
 }
 
-/** By it a request tells of which configuration it is. */
-function ruleOf(number: number): string {
-  return `Rule ${number}.`;
+/** By it a request tells of which configuration it is. A start may have another window than a reload of the same number. */
+function ruleOf(number: number, window: number): string {
+  return `Rule ${number}${window}.`;
 }
 
 /** The same wherever the configuration is. "": it tells none. */
