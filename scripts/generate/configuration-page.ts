@@ -5,14 +5,14 @@ const HEAD = `# Configuration
 <!-- \`npm run generate\` writes this page from src/config/schema/. -->
 
 Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. It needs none: every option has a default.
-The shipped \`config.toml\` has every option with a comment, switched off at its default.
+The shipped \`config.toml\` has every option with a comment, switched off.
 
-- \`weir config check\` looks without starting. It shows all errors at once: file, line, what was expected, and the nearest known key.
-- Each option stands here with its default, what it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` at the end
-  of a key: milliseconds. Paths are relative to the folder of the file.
-- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside \`config.toml\`.
-  Addresses have no user, password or query.
-- What is saved takes effect within two seconds; † waits for a restart: [Change it while it runs](run.md#change-it-while-it-runs).
+- \`weir config check\` shows all errors at once: file, line, what was expected, and the nearest known key.
+- Each option stands here with its default, its values, and its effect. Numbers are whole, but for dollars and shares; \`_ms\` means
+  milliseconds. Paths are relative to the folder of the file.
+- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside it. Addresses have no user,
+  password or query.
+- A change takes effect within two seconds; † waits for a restart: [Change it while it runs](run.md#change-it-while-it-runs).
 - An agent's value goes over \`[defaults]\`, which goes over the built-in default.
 `;
 
@@ -23,6 +23,16 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/^a whole number of (?:milliseconds, )?/, ""],
   [/^a share of the usable window: a number /, "a share "],
   [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
+  [/^an address such as ("[^"]+")/, "$1"],
+  [/^the (?:name|path) of (?=an? )/, ""],
+  [/^a cron expression .*$/, "a cron expression"],
+  [/^an id of .*$/, "an id"],
+  [
+    /^(an IANA time zone|an emoji|at most 10 names of models|names of variables|a language folder) ?,? such as .*$/,
+    "$1",
+  ],
+  [/, 0 for no limit\b/, ""],
+  [/^an address to listen on, .*$/, "an address"],
   [/^one of /, ""],
   [/^a list of /, ""],
   [/, or (?:"\w*"|0) (?:for|to) .*$/, ""],
@@ -65,9 +75,9 @@ function line({ name, text, expected, fallback }: Option, before: Option | undef
   const value = fallback ?? text.shown;
   const assigned = value === undefined ? `\`${name}\`` : `\`${name} = ${tomlValue(value)}\``;
   const said = text.about === "" && before !== undefined ? `see \`${before.name}\`.` : text.about;
-  const waits = text.isForStart === true ? " †" : "";
+  const waits = text.isForStart === true ? "†" : "";
   const wanted = saysEach(said, expected) ? "" : shortly(expected);
-  return `- ${assigned}${wanted === "" ? "" : ` (${wanted})`}${waits}: ${said}`;
+  return `- ${assigned}${waits}${wanted === "" ? "" : ` (${wanted})`}: ${said}`;
 }
 
 /** The meaning explains each of the words that an option may have. */

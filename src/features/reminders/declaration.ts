@@ -19,15 +19,12 @@ export interface Schedule {
 const options = table(
   "….reminders",
   {
-    enabled: option(
-      flag,
-      true,
-      "true: the agent can set reminders. false: it has no tool for that; /remind and schedules stay.",
-    ),
+    enabled: option(flag, true, "true: the agent can set reminders. false: only /remind and schedules."),
     grace_ms: option(
       whole(0, 31 * 24 * HOUR_MS, "milliseconds"),
       24 * HOUR_MS,
-      "How late a reminder may come that was due while Weir was away (a day). Later it is told as missed.",
+      "How late a reminder may come that was due while Weir was away (a day). Later it is reported as " +
+        "missed.",
     ),
   },
   "What the agent says at a time: docs/reminders.md.",
@@ -82,7 +79,8 @@ const schedules = z
   .describe("one or more [[agents.schedules]]")
   .default([])
   .register(optionTexts, {
-    about: "What an agent does again and again, behind its [[agents]]. What is no longer here has ended.",
+    about:
+      "What an agent does again and again, behind its [[agents]]. A schedule that is taken out has ended.",
     samples: [
       {
         about: "",
