@@ -25,22 +25,25 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
   [/^an address such as ("[^"]+")/, "$1"],
   [/^the (?:name|path) of (?=an? )/, ""],
-  [/^a cron expression .*$/, "a cron expression"],
-  [/^an id of .*$/, "an id"],
   [
-    /^(an IANA time zone|an emoji|at most 10 names of models|names of variables|a language folder) ?,? such as .*$/,
-    "$1",
+    /^(?:a cron expression|an id of|an address to listen on,|an IANA time zone|an emoji,|a list of names of variables,) .*$/,
+    "",
   ],
+  [/^(?:a language folder|a list of (?:at most 10 names of models)), such as .*$/, ""],
   [/, 0 for no limit\b/, ""],
-  [/^an address to listen on, .*$/, "an address"],
   [/^one of /, ""],
   [/^a list of /, ""],
   [/, or (?:"\w*"|0) (?:for|to) .*$/, ""],
   [/, in quotes$/, ""],
   [/(?<!from )\b(\d+) to (\d+)/, "$1–$2"],
-  // The default, or what the option does, shows it.
+  // The default, the key, or what the option does shows the rest.
   [/^"env:NAME"$/, ""],
   [/^true or false$/, ""],
+  [/^[a-z -]+, (?=\d)/, ""],
+  [/^a share\b.*$/, "0–1"],
+  [/^a number from (\d) to (\d)$/, "$1–$2"],
+  [/^(?:an?|ids|names|other names|the)\b(?!.*(?:such as|letters|characters)).*$/, ""],
+  [/^names of tools, each with .*$/, ""],
 ];
 
 /** The text of `docs/configuration.md`. */

@@ -141,7 +141,11 @@ const pruning = table(
       "Where some stay whole, the results of how many turns become short at once: each time the prompt's " +
         "cache is lost.",
     ),
-    stub_over: option(whole(0, 1_000_000, "characters"), 400, "Results up to this length stay whole."),
+    stub_over: option(
+      whole(0, 1_000_000, "characters"),
+      400,
+      "Results of up to so many characters stay whole.",
+    ),
     stub_length: option(whole(0, 1_000_000, "characters"), 200, "What is left of longer ones."),
     threshold: option(
       z.number().min(0).lt(1).describe("a share of the usable window: a number from 0 up to, and without, 1"),
@@ -219,7 +223,8 @@ export const agentOptions = {
   context_window: option(
     windowSize,
     0,
-    "The window of the agent's model, if [models] does not say it. 0: by the table of known models.",
+    "The window of the agent's model in tokens, if [models] does not say it. 0: by the table of known " +
+      "models.",
   ),
   max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
   generation_reserve: option(

@@ -288,7 +288,7 @@ export const fileSchema = z.strictObject({
       max_text_length: startOption(
         whole(100, MAX_LOOPBACK_TEXT, "characters"),
         MAX_LOOPBACK_TEXT,
-        "Longest text of one message; longer answers are sent in parts. Do not change it while one is " +
+        "Most characters of one message; longer answers are sent in parts. Do not change it while one is " +
           "being sent.",
       ),
     }),

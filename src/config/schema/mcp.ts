@@ -25,8 +25,8 @@ export const mcpSchema = z.strictObject({
   command: option(
     text("the program that is the server, in quotes", 4096),
     "",
-    "A program that is the server and speaks over standard input and output. Weir starts it in the folder " +
-      "of this file.",
+    "The program that is the server, over standard input and output. Weir starts it in the folder of this " +
+      "file.",
   ),
   args: option(
     z.array(argument).max(100).describe("a list of arguments, in quotes"),

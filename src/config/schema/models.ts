@@ -24,8 +24,8 @@ export const modelSchema = z
     context_window: option(
       windowSize,
       0,
-      "The model's window, over an agent's context_window. 0: as the server lists it, or the table of " +
-        "known models.",
+      "The model's window in tokens, over an agent's context_window. 0: as the server lists it, or the " +
+        "table of known models.",
     ),
     max_output_tokens: option(
       whole(0, 1_000_000, "tokens"),

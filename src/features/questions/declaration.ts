@@ -21,8 +21,8 @@ const options = table(
         .custom<Readonly<Record<string, AskMode>>>(isModesOfTools)
         .describe('names of tools, each with "always", "never" or "writes", such as { note = "always" }'),
       {},
-      'Tools whose calls a person has to allow: { note = "always" }. "writes": unless the tool says that ' +
-        'it only reads. "never": even if the tool asks by itself.',
+      'Tools whose calls a person has to allow: { note = "always" }. "writes": unless the tool only reads, ' +
+        'as it says. "never": even if the tool asks for it.',
     ),
     approvers: option(
       names("ids of people, behind their platform"),

@@ -37,7 +37,7 @@ const schedule = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$/)
     .describe('a name of at most 40 letters, digits, spaces, - and _, such as "standup"')
     .register(optionTexts, {
-      about: "Its name, unique for the agent: a changed schedule is known by it.",
+      about: "Its name, unique for the agent.",
       shown: "standup",
     }),
   cron: z.string().trim().min(1).max(100).describe(CRON_EXPECTED).register(optionTexts, {
@@ -68,7 +68,7 @@ const schedule = z.strictObject({
     .max(LONGEST_REMINDER)
     .describe(`what the agent is to do then: at most ${LONGEST_REMINDER} characters`)
     .register(optionTexts, {
-      about: "What the agent is to do then, in your words.",
+      about: "What the agent is to do then.",
       shown: "Ask who is stuck on what.",
     }),
 });
