@@ -98,7 +98,8 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which are not summarised, up to a tenth of the window (1,000 to 3,000 tokens).",
+      "How many of the newest messages are not summarised, up to a tenth of the window (1,000 to 3,000 " +
+        "tokens).",
     ),
     write_ahead: option(
       flag,
@@ -210,8 +211,8 @@ export const agentOptions = {
   sees_images: option(
     flag,
     false,
-    "true: the models, fallbacks included, see pictures, unless [models] says otherwise; pictures are kept " +
-      "with the log. false: they read name, type and size.",
+    "true: the models, fallbacks included, see pictures, which are kept with the log. false: they read " +
+      "name, type and size.",
   ),
   temperature: option(
     z
@@ -241,14 +242,14 @@ export const agentOptions = {
   steer: option(
     flag,
     true,
-    "true: while the agent works with tools, the model sees the same person's messages, and others' with " +
-      "its name, before its next step. false: they wait for the next answer.",
+    "true: while the agent works with tools, the model sees the asker's new messages, and others' with its " +
+      "name, before its next step. false: they wait.",
   ),
   long_answers: option(
     oneOf(["messages", "file"]),
     "messages",
-    'An answer of more than three messages: "messages", as many as it takes; "file", its first paragraphs ' +
-      "and all of it in a file answer.md, where files can be sent.",
+    'An answer of more than three messages: "messages": all of them; "file": its first paragraphs, and the ' +
+      "whole in a file answer.md, where files can be sent.",
   ),
   max_calls_per_turn: option(
     whole(1, 1000, "calls"),
@@ -319,8 +320,8 @@ export const agentSchema = z.strictObject({
     )
     .register(optionTexts, {
       about:
-        "The agent's name in commands and in the database: small letters, digits, - and _. Do not change " +
-        "it: its messages and memories are kept under it.",
+        "The agent's name in commands and in the database: small letters, digits, - and _. Its messages " +
+        "and memories are kept under it: do not change it.",
     }),
   name: option(
     z

@@ -7,8 +7,8 @@ export const chatOptions = {
   dm: option(
     oneOf(DM_POLICIES),
     "pairing",
-    'Whose direct messages are answered: "pairing" (allow, owners, and people let in by a code: `weir ' +
-      'pair`), "allowlist" (allow and owners), "everyone", or "off".',
+    'Whose direct messages are answered: "pairing" (allow, owners, and people let in by `weir pair`), ' +
+      '"allowlist" (allow and owners), "everyone", or "off".',
   ),
   allow: option(
     names("ids of people"),

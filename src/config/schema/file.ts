@@ -216,19 +216,19 @@ export const fileSchema = z.strictObject({
           .or(listenAddress("127.0.0.1:8420"))
           .describe('an address to listen on, such as "127.0.0.1:8420", or "" to switch it off'),
         "",
-        'Where `weir start` listens; "127.0.0.1:8420" is this machine alone. Not encrypted: for other ' +
-          'machines put a TLS proxy in front. "": nowhere.',
+        'Where `weir start` listens, such as "127.0.0.1:8420", this machine alone. Not encrypted: for ' +
+          'other machines put a TLS proxy in front. "": nowhere.',
       ),
       token: startOption(
         secret,
         "env:WEIR_HTTP_TOKEN",
-        "What clients send as `Authorization: Bearer ...`, at least 16 characters. Without it Weir makes a " +
-          "token, prints it once and keeps it in http.token of the data folder.",
+        "What clients send as `Authorization: Bearer ...`, at least 16 characters. Without it Weir makes " +
+          "one, prints it once and keeps it in http.token of the data folder.",
       ),
       hosts: startOption(
         names("names by which clients call this machine"),
         [],
-        "More names by which clients may call it, beside 127.0.0.1, localhost and the host of `listen`: " +
+        "Names by which clients may call it, beside 127.0.0.1, localhost and the host of `listen`: " +
           '"weir.internal", with the port if it is another.',
       ),
     },
@@ -310,8 +310,7 @@ export const fileSchema = z.strictObject({
       })),
     }),
   defaults: z.strictObject(agentOptions).describe("a table, [defaults]").optional().register(optionTexts, {
-    about:
-      "What holds for every agent that does not say otherwise. Each option may also stand in [[agents]].",
+    about: "What holds for every agent that does not say otherwise in [[agents]].",
   }),
   agents: z
     .array(agentSchema)
@@ -321,8 +320,8 @@ export const fileSchema = z.strictObject({
     .optional()
     .register(optionTexts, {
       about:
-        'The agents. Without any, there is one called "main". Each may have any option of [defaults] for itself, ' +
-        "and behind it [agents.compaction], [agents.pruning], [agents.memory] and [agents.subagents].",
+        'The agents. Without any, there is one called "main". Each may have any option of [defaults], and ' +
+        "behind it tables such as [agents.compaction].",
       samples: [
         { about: "", values: { id: "main", name: "", aliases: [], mention_roles: [], shared_memory: [] } },
       ],

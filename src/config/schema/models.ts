@@ -35,23 +35,23 @@ export const modelSchema = z
     price_in: option(
       price,
       "unknown",
-      'Price of a million tokens of a request: 0.25. Set it with price_out; 0 is free. "unknown": as the ' +
-        "server lists it, or the table of known models.",
+      'Dollars for a million tokens of a request: 0.25. Set it with price_out. "unknown": as the server ' +
+        "lists it, or the table of known models.",
     ),
-    price_out: option(price, "unknown", "Price of a million tokens of its answers."),
+    price_out: option(price, "unknown", "The same of its answers."),
     price_cached: option(
       z
         .union([dollars, z.literal("price_in")])
         .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "Price of a million tokens that the provider had in its cache.",
+      "The same of what the provider had in its cache.",
     ),
     write_price: option(
       z
         .union([dollars, z.literal("price_in")])
         .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "Price of a million tokens that the provider writes to its cache.",
+      "The same of what the provider writes to its cache.",
     ),
     sees_images: option(
       flag,
@@ -62,8 +62,8 @@ export const modelSchema = z
       z.union([flag, z.enum(["breakpoints", "auto"])]).describe('true, false, "breakpoints" or "auto"'),
       "auto",
       "true: requests carry cache marks, also behind a gateway: cache_control for Anthropic's models, " +
-        'breakpoints for those named gpt-5.6 or later. "breakpoints": these, whatever the name. "auto": where ' +
-        "the server is known to want them.",
+        'breakpoints from gpt-5.6 on. "breakpoints": these, whatever the name. "auto": where the server is ' +
+        "known to want them.",
     ),
   })
   .describe('a table, [models."NAME"]');

@@ -38,14 +38,13 @@ export const bindingSchema = z.strictObject({
   also: option(
     names("ids of agents"),
     [],
-    'Agents that can be asked here as well, by "@id", "@name" or an alias. Each answers under its own name.',
+    'Agents that can be asked here as well, by "@id", "@name" or an alias.',
   ),
   workspaces: option(
     names("ids or names of servers or teams"),
     [],
-    "Only these servers (teams) and channels: names or ids. []: all. On Discord names hold only in servers " +
-      "that the bot was in when Weir first started with them, and in those whose id stands here " +
-      "(docs/run.md).",
+    "Only these servers (teams) and channels: names or ids. []: all. When names hold on Discord: " +
+      "docs/run.md.",
   ),
   channels: option(names("ids or names of channels"), []),
   threads: option(
@@ -58,16 +57,16 @@ export const bindingSchema = z.strictObject({
   mention_required: option(
     flag,
     true,
-    "true: in a channel only mentions of the bot and replies to it are answered. false: every message. " +
-      "Direct messages, and threads in which the agent takes part, need no mention.",
+    "true: in a channel only mentions of the bot and replies to it are answered, in threads in which the " +
+      "agent takes part every message. false: every message.",
   ),
   listen: option(flag, true, "true: unanswered messages are read as context."),
   allow_users: option(
     names("ids of people"),
     [],
-    "Who is answered and may give commands: ids of people; ids or names of roles. If both are empty, all " +
-      "who see the channel. In direct messages roles do not count; where allow_users is set, only these " +
-      "people and owners are answered, if dm allows them.",
+    "Who is answered and may give commands: ids of people; ids or names of roles. Both empty: all who see " +
+      "the channel. In direct messages roles do not count, and allow_users leaves only these people and " +
+      "owners, if dm allows them.",
   ),
   allow_roles: option(names("ids or names of roles"), []),
   allow_bots: option(
@@ -80,7 +79,7 @@ export const bindingSchema = z.strictObject({
     whole(0, 1000, "turns a minute, 0 for no limit"),
     20,
     "Answers and commands of one person in a minute; 0: no limit. More messages are read and not answered, " +
-      "more commands not run, but for /stop. Messages during an answer count as one.",
+      "more commands not run, but for /stop.",
   ),
   streaming: option(flag, true, "Whether an answer is shown while it is written."),
   acknowledge: option(

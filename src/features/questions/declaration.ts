@@ -28,7 +28,7 @@ const options = table(
       names("ids of people, behind their platform"),
       [],
       'Who may allow a call: ["discord:123456789012345678", "slack:U012AB3CD"]. On a platform without one, ' +
-        "its owners and owner_roles; at the terminal, the person there.",
+        "its owners.",
     ),
     expire_ms: option(
       whole(1000, 4 * WEEK_MS, "milliseconds"),

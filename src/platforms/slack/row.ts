@@ -34,7 +34,7 @@ const options = ({ flag, listenAddress, oneOf, secret, startOption }: OptionKit)
     oneOf(["auto", "on", "off"]),
     "auto",
     '"on": each message that begins a thread in direct messages is a conversation of its own, as Slack ' +
-      'wants of agents. "off": direct messages are one conversation. "auto": as Slack\'s messages show it.',
+      'wants of agents. "off": direct messages are one. "auto": as Slack\'s messages show it.',
   ),
   feedback_buttons: startOption(
     flag,
