@@ -8,7 +8,7 @@ Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behin
 The shipped \`config.toml\` has every option with a comment, switched off.
 
 - \`weir config check\` shows all errors at once: file, line, what was expected, and the nearest known key.
-- Each option stands here with its default, its values, and its effect. Numbers are whole, but for dollars and shares; \`_ms\` means
+- Behind each option stand its default, what else it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` means
   milliseconds. Paths are relative to the folder of the file.
 - Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside it. Addresses have no user,
   password or query.
@@ -23,7 +23,8 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/^a whole number of (?:milliseconds, )?/, ""],
   [/^a share of the usable window: a number /, "a share "],
   [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
-  [/^an address such as ("[^"]+")/, "$1"],
+  [/^an address (such as "[^"]+"); or "env:NAME"$/, "$1"],
+  [/^an address (?=such as ")/, ""],
   [/^the (?:name|path) of (?=an? )/, ""],
   [
     /^(?:a cron expression|an id of|an address to listen on,|an IANA time zone|an emoji,|a list of names of variables,) .*$/,
@@ -76,11 +77,12 @@ function namesIn(all: readonly Table[], table: string): ReadonlySet<string> {
 
 function line({ name, text, expected, fallback }: Option, before: Option | undefined): string {
   const value = fallback ?? text.shown;
-  const assigned = value === undefined ? `\`${name}\`` : `\`${name} = ${tomlValue(value)}\``;
   const said = text.about === "" && before !== undefined ? `see \`${before.name}\`.` : text.about;
   const waits = text.isForStart === true ? "†" : "";
-  const wanted = saysEach(said, expected) ? "" : shortly(expected);
-  return `- ${assigned}${waits}${wanted === "" ? "" : ` (${wanted})`}: ${said}`;
+  const may = saysEach(said, expected) ? "" : shortly(expected);
+  const values = [value === undefined ? "" : `\`${tomlValue(value)}\``, may].filter((part) => part !== "");
+  const shown = values.length === 0 ? "" : ` (${values.join("; ")})`;
+  return `- \`${name}\`${waits}${shown}: ${said}`;
 }
 
 /** The meaning explains each of the words that an option may have. */
