@@ -22,9 +22,7 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/: secrets never stand in this file$/, ""],
   [/^a whole number of (?:milliseconds, )?/, ""],
   [/^a share of the usable window: a number /, "a share "],
-  [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
-  [/^an address (such as "[^"]+"); or "env:NAME"$/, "$1"],
-  [/^an address (?=such as ")/, ""],
+  [/^an address such as .*$/, ""],
   [/^the (?:name|path) of (?=an? )/, ""],
   [
     /^(?:a cron expression|an id of|an address to listen on,|an IANA time zone|an emoji,|a list of names of variables,) .*$/,
@@ -44,7 +42,7 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/^a share\b.*$/, "0–1"],
   [/^a number from (\d) to (\d)$/, "$1–$2"],
   [/^(?:an?|ids|names|other names|the)\b(?!.*(?:such as|letters|characters)).*$/, ""],
-  [/^names of tools, each with .*$/, ""],
+  [/^(?:a name|names of tools|text|what the agent is to do then)\b.*$/, ""],
 ];
 
 /** The text of `docs/configuration.md`. */

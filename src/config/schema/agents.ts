@@ -98,8 +98,7 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "How many of the newest messages are not summarised, up to a tenth of the window (1,000 to 3,000 " +
-        "tokens).",
+      "How many of the newest messages are not summarised, up to a tenth of the window.",
     ),
     write_ahead: option(
       flag,
@@ -115,8 +114,7 @@ const compaction = table(
     max_raw_tokens: option(
       whole(1000, 100_000_000, "tokens"),
       16_000,
-      "From so many tokens of messages on the oldest are summarised, however large the window: longer " +
-        "prompts cost more.",
+      "From so many tokens of messages on the oldest are summarised, however large the window.",
     ),
     deadline_ms: option(
       whole(1000, HOUR_MS, "milliseconds"),
@@ -134,13 +132,13 @@ const pruning = table(
     whole_turns: option(
       whole(0, 1000, "turns"),
       0,
-      "In how many turns before the running one results of tools stay whole. Older ones are shown short.",
+      "In how many turns before the running one results of tools stay whole.",
     ),
     step_turns: option(
       whole(1, 1000, "turns"),
       4,
-      "Where some stay whole, the results of how many turns become short at once: each time the prompt's " +
-        "cache is lost.",
+      "Where some stay whole, the results of how many turns become short at once, which costs the prompt's " +
+        "cache.",
     ),
     stub_over: option(
       whole(0, 1_000_000, "characters"),

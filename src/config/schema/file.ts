@@ -63,7 +63,7 @@ export const fileSchema = z.strictObject({
     first_token_timeout_ms: startOption(
       whole(1, HOUR_MS, "milliseconds"),
       60_000,
-      "How long the first word of an answer, and a silence within it, may take before the call is tried " +
+      "How long the first word of an answer, and a silence within it, may take until the call is tried " +
         "again.",
     ),
     idle_timeout_ms: startOption(whole(1, HOUR_MS, "milliseconds"), 30_000),
@@ -175,16 +175,15 @@ export const fileSchema = z.strictObject({
     history: startOption(
       flag,
       true,
-      "Keep the newest 500 inputs of the terminal, without those that look like secrets, in the file " +
-        "history of data_dir.",
+      "Keep the newest 500 inputs of the terminal, without secrets, in the file history of data_dir.",
     ),
   }),
   daemon: table("daemon", {
     drain_deadline_ms: startOption(
       whole(0, MAX_DRAIN_MS, "milliseconds"),
       20_000,
-      "How long a shutdown waits for running answers and commands. Keep it below the time after which a " +
-        "process manager kills.",
+      "How long a shutdown waits for running answers and commands: less than a process manager waits " +
+        "before it kills.",
     ),
     max_loaded_channels: startOption(
       whole(1, 1_000_000, "channels"),
@@ -199,7 +198,7 @@ export const fileSchema = z.strictObject({
     mailbox_size: startOption(
       whole(1, 100_000, "wake-ups"),
       100,
-      "How many wake-ups of one channel may wait. Beyond it no message is lost.",
+      "How many wake-ups of one channel may wait. No message depends on it.",
     ),
     max_compactions: startOption(
       whole(1, 1000, "compactions"),
@@ -332,8 +331,8 @@ export const fileSchema = z.strictObject({
     .optional()
     .register(optionTexts, {
       about:
-        "What is true of a model, for each use of it. NAME is its server's name for it, in quotes: " +
-        '[models."llama3.1:8b"]. Owners may choose it with /model, also if the table is empty.',
+        'What is true of a model, by its server\'s name for it: [models."llama3.1:8b"]. Owners may choose ' +
+        "it with /model, also if the table is empty.",
     }),
 });
 

@@ -47,12 +47,7 @@ export const bindingSchema = z.strictObject({
       "docs/run.md.",
   ),
   channels: option(names("ids or names of channels"), []),
-  threads: option(
-    flag,
-    true,
-    "Whether it holds for threads of these channels, and for direct messages. A thread's own name does not " +
-      "count.",
-  ),
+  threads: option(flag, true, "Whether it holds for threads of these channels, and for direct messages."),
   dms: option(flag, true),
   mention_required: option(
     flag,
@@ -69,12 +64,7 @@ export const bindingSchema = z.strictObject({
       "owners, if dm allows them.",
   ),
   allow_roles: option(names("ids or names of roles"), []),
-  allow_bots: option(
-    flag,
-    false,
-    "Whether other bots are read and answered. They give no commands. Weir stops if bots only talk with one " +
-      "another.",
-  ),
+  allow_bots: option(flag, false, "Whether other bots are read and answered. They give no commands."),
   rate_limit: option(
     whole(0, 1000, "turns a minute, 0 for no limit"),
     20,

@@ -46,7 +46,7 @@ const asking = table(
     expire_ms: option(
       whole(1000, 4 * WEEK_MS, "milliseconds"),
       24 * HOUR_MS,
-      "How long a question waits (a day), unless the agent says. Then it goes on without an answer.",
+      "How long a question waits (a day), unless the agent says.",
     ),
   },
   "Questions of the agent with two to five choices: docs/questions.md.",

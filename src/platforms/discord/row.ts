@@ -22,8 +22,8 @@ const options = ({ secret, shardCount, startOption }: OptionKit) => ({
   shards: startOption(
     shardCount,
     1,
-    'Connections among which the bot\'s servers are divided; "auto": as Discord recommends. Above 2,500 ' +
-      "servers it wants more than one.",
+    'Connections among which the bot\'s servers are divided, one for each 2,500 at least; "auto": as ' +
+      "Discord recommends.",
   ),
 });
 
