@@ -29,8 +29,8 @@ const MIDDLE = `
 - If you edit or delete a message with \`/remember\`, its memory follows.
 - \`/model\` shows everybody the model; only owners choose [another](run.md#a-model-for-one-channel).
 - \`/compact FOCUS\` names what the summary must keep (200 characters); summaries written ahead stay as they are.
-- \`/export\` omits deleted messages and tool calls, and names attachments; a page (at the terminal) has the newest 10 MB of pictures. On
-  Discord and Slack it has the newest 8,000 characters.
+- \`/export\` omits deleted messages and tool calls. Discord and Slack show the newest 8,000 characters; a page (at the terminal) has the newest
+  10 MB of pictures.
 
 ## In the terminal
 
