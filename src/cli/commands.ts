@@ -47,7 +47,7 @@ function addDaemon(program: Command, io: Io): void {
 
 function addChat(program: Command, io: Io): void {
   withConfig(program.command("chat"))
-    .description("talk to an agent here, through the daemon if one runs; piped lines are answered one by one")
+    .description("talk to an agent here, through the daemon if one runs")
     .option("--channel <name>", "the conversation; default: the agent's id")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")
     .option("--as <name>", "who you are; default: your name on this machine")
@@ -189,7 +189,7 @@ function addViews(program: Command, io: Io): void {
     .argument("<channel>", "main, or platform:name")
     .description("show a channel's next request to the model, or that of one of its last turns")
     .option("--json", "as JSON")
-    .option("--turn <id>", "the last request of this turn, as far as it is kept; last: the newest turn")
+    .option("--turn <id>", "the last request of this turn; last: the newest turn")
     .option("--text", "with --turn: also the texts in view, as they read now")
     .action(async (channel: string, options: ContextOptions) => {
       const { showContext } = await import("./context.ts");
@@ -238,11 +238,10 @@ function addTune(program: Command, io: Io): void {
     )
     .option(
       "--set <key=value>",
-      "a setting to try, such as compaction.target=0.4; several values (0.4,0.5) are columns; may be " +
-        "repeated",
+      "a setting to try, such as compaction.target=0.4,0.5; may be repeated",
       (text: string, all: readonly string[] | undefined) => [...(all ?? []), text],
     )
-    .option("--from <seq>", "first entry; nothing is known of what came before", positiveNumber)
+    .option("--from <seq>", "first entry", positiveNumber)
     .option("--to <seq>", "last entry", positiveNumber)
     .option("--at <seq>", "show what the turn that answers this entry saw; turn:NUMBER for a turn", turnAt)
     .option(
@@ -293,7 +292,7 @@ function addMemories(program: Command, io: Io): void {
     });
   withConfig(memories.command("export"))
     .argument("<file>", "a new file; -: standard output")
-    .description("write every memory as a line of JSON, with who said it, when, and in which messages")
+    .description("write every memory as a line of JSON")
     .option("--channel <name>", "only what was said there")
     .action(async (file: string, options: ExportOptions) => {
       const { exportMemories } = await import("./memory-transfer.ts");
@@ -322,9 +321,7 @@ function addForgetUser(program: Command, io: Io): void {
 function addPair(program: Command, io: Io): void {
   withConfig(program.command("pair"))
     .argument("[code]", "the stranger's code; default: the list")
-    .description(
-      "let a stranger in, so that their direct messages are answered, or list who waits and who was let in",
-    )
+    .description("let a stranger in, or list who waits and who was let in")
     .option("--user <id>", "let in the person with this id, without a code")
     .option("--platform <name>", "of --user, where several platforms are set up")
     .option("--remove <id>", "platform:id, as discord:1234: no longer answer their direct messages")
@@ -340,17 +337,14 @@ const MAX_PORT = 65_535;
 /** Adds the commands that set up and keep. */
 export function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("init"))
-    .description(
-      "ask what a first start needs, check each answer, and write .env and config.toml; make the home if " +
-        "need be",
-    )
-    .option("--no-questions", "only make the home: config.toml with all options switched off, .env, agents/")
+    .description("ask what a first start needs, check each answer, and write .env and config.toml")
+    .option("--no-questions", "only make the home: config.toml, .env, agents/")
     .action(async (options: InitOptions) => {
       const { init } = await import("./init.ts");
       await init(io, options);
     });
   withConfig(program.command("migrate"))
-    .description("bring the database up to this version; a daemon does so when it starts")
+    .description("bring the database up to this version, as a start does")
     .option("--force", "also beside a running Weir: safe from one version to the next")
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import("./migrate.ts");
@@ -366,7 +360,7 @@ export function addUpkeep(program: Command, io: Io): void {
   addBackups(program, io);
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
-    .description("validate the configuration, the prompts and the agents' folders without starting")
+    .description("validate the configuration, the prompts and the agents' folders")
     .action(async (options: CommonOptions) => {
       const { checkConfig } = await import("./config-check.ts");
       await checkConfig(io, options);
@@ -380,8 +374,8 @@ export function addUpkeep(program: Command, io: Io): void {
     });
   withConfig(program.command("doctor"))
     .description(
-      "test database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do; each " +
-        "model answers, calls a tool and writes a summary, which costs a few calls",
+      "test database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do; this " +
+        "costs a few calls of each model",
     )
     .option("--no-models", "ask no model")
     .option("--window", "also measure each model's window: up to 7 more calls, of up to its size")
@@ -428,10 +422,7 @@ Load it where the shell starts:
 
 function addAudit(program: Command, io: Io): void {
   withConfig(program.command("audit"))
-    .description(
-      "look for what is unsafe in configuration, files' permissions, versions and backups, and say how to " +
-        "mend it",
-    )
+    .description("look for what is unsafe, and say how to mend it")
     .option("--fix", "close files and folders to other accounts, and nothing else")
     .option("--backups <folder>", "where you keep backups; default: the folder of the configuration")
     .addOption(
@@ -449,7 +440,7 @@ function addAudit(program: Command, io: Io): void {
 function addBackups(program: Command, io: Io): void {
   withConfig(program.command("backup"))
     .argument("<file>", "a new file")
-    .description("write everything in the database into one file, also beside a running daemon")
+    .description("write the database into one file, also beside a running daemon")
     .option("--verify", "read the file again")
     .action(async (file: string, options: BackupOptions) => {
       const { backup } = await import("./backup.ts");
