@@ -26,7 +26,7 @@ const MIDDLE = `
 - \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages behind it.
   \`/forget me\` deletes all that you said here, \`/forget me everywhere\` all on that platform; these, and a \`QUERY\` with several matches, first
   show what they delete, and need a \`yes\` at the end. [What deletion removes](privacy-and-security.md#what-deletion-removes).
-- If you edit or delete a message with \`/remember\`, its memory follows.
+- The memory of a \`/remember\` follows the message's edits and deletion.
 - \`/model\` shows everybody the model; only owners choose [another](run.md#a-model-for-one-channel).
 - \`/compact FOCUS\` names what the summary must keep (200 characters); summaries written ahead stay as they are.
 - \`/export\` omits deleted messages and tool calls. Discord and Slack show the newest 8,000 characters; a page (at the terminal) has the newest
@@ -49,7 +49,7 @@ Times are in this machine's zone, unless \`time_zone\` names another than UTC. W
 
 ## On the command line
 
-\`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
+\`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`.
 
 - Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--home <folder>\` (default: \`WEIR_HOME\`), the [home](install.md#the-home), and
   \`--config <file>\` (default: the home's \`config.toml\`).

@@ -4,8 +4,8 @@ const HEAD = `# Configuration
 
 <!-- \`npm run generate\` writes this page from src/config/schema/. -->
 
-Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. It needs none: every option has a default.
-The shipped \`config.toml\` has every option with a comment, switched off.
+Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. Every option has a default; the shipped file has all, with
+comments, switched off.
 
 - \`weir config check\` shows all errors at once: file, line, what was expected, and the nearest known key.
 - Behind each option stand its default, what else it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` means
