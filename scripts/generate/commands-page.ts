@@ -17,13 +17,13 @@ platform can, only the asker sees the answer. Everybody may use a command that d
 const WHO = {
   everybody: "",
   owners: " (owners)",
-  answered: " (owners, and whoever is being answered)",
+  answered: " (owners, and the person who is answered)",
 } as const;
 
 const MIDDLE = `
 [Owners](secure.md#who-may-do-what) are the people in \`owners\` and \`owner_roles\`; in a direct message and at the terminal everybody is one.
 
-- \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages behind it.
+- \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages that prove it.
   \`/forget me\` deletes all that you said here, \`/forget me everywhere\` all on that platform; these, and a \`QUERY\` with several matches, first
   show what they delete, and need a \`yes\` at the end. [What deletion removes](privacy-and-security.md#what-deletion-removes).
 - The memory of a \`/remember\` follows the message's edits and deletion.

@@ -4,11 +4,11 @@ const HEAD = `# Configuration
 
 <!-- \`npm run generate\` writes this page from src/config/schema/. -->
 
-Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. Every option has a default; the shipped file has all, with
+Weir reads \`config.toml\` in its [home](install.md#the-home), or the file of \`--config\`. Every option has a default; the shipped file has all, with
 comments, switched off.
 
 - \`weir config check\` shows all errors at once: file, line, what was expected, and the nearest known key.
-- Behind each option stand its default, what else it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` means
+- Each option stands here with its default, what else it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` means
   milliseconds. Paths are relative to the folder of the file.
 - Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside it. Addresses have no user,
   password or query.

@@ -37,7 +37,7 @@ const budget = table(
     warn_at: option(
       z.number().gt(0).lte(1).describe("a share of a budget: a number above 0, 1 at most"),
       0.8,
-      "From this share of a budget on, the log and the channel are told, once a day.",
+      "From this share of a budget on, the log and the channel are informed, once a day.",
     ),
   },
   "What may be spent in a day, from midnight in the agent's time_zone. Over it, questions are refused: " +
@@ -306,7 +306,7 @@ const suggestedPrompts = z
   .register(optionTexts, {
     about:
       "What Slack suggests to people who open the agent's direct messages, if its app is an agent: four at " +
-      "most, behind its [[agents]].",
+      "most, after its [[agents]].",
     samples: [{ about: "", values: { title: "What is new?", message: "What is new since yesterday?" } }],
   });
 

@@ -320,7 +320,7 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         'The agents. Without any, there is one called "main". Each may have any option of [defaults], and ' +
-        "behind it tables such as [agents.compaction].",
+        "after it tables such as [agents.compaction].",
       samples: [
         { about: "", values: { id: "main", name: "", aliases: [], mention_roles: [], shared_memory: [] } },
       ],

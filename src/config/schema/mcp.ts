@@ -74,7 +74,7 @@ export const mcpSchema = z.strictObject({
 });
 
 const MCP_ABOUT =
-  "Tools of servers that speak the Model Context Protocol: [[agents.mcp]] behind an [[agents]], for that " +
+  "Tools of servers that speak the Model Context Protocol: [[agents.mcp]] after an [[agents]], for that " +
   "agent alone. A name and a command (or an url) are enough. Examples: docs/mcp.md. Each option: " +
   "docs/configuration.md.";
 

@@ -80,7 +80,7 @@ const schedules = z
   .default([])
   .register(optionTexts, {
     about:
-      "What an agent does again and again, behind its [[agents]]. A schedule that is taken out has ended.",
+      "What an agent does again and again, after its [[agents]]. A schedule that is taken out has ended.",
     samples: [
       {
         about: "",
