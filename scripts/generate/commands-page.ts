@@ -10,48 +10,46 @@ const HEAD = `# Commands
 
 ## In a chat
 
-Type \`/NAME\` on Discord and in the terminal, \`/weir NAME\` on Slack, \`@weir /NAME\` in a thread on Slack or in any message. The
-answer is for the asker alone, if the platform can do that. Everybody may use a command, if it does not say who.
+Type \`/NAME\` on Discord and in the terminal, \`/weir NAME\` on Slack, \`@weir /NAME\` in a thread on Slack or in any message. Where the
+platform can, only the asker sees the answer. Everybody may use a command that does not say who.
 `;
 
 const WHO = {
   everybody: "",
   owners: " (owners)",
-  answered: " (owners, and whoever is being answered)",
+  answered: " (owners, and the person who is answered)",
 } as const;
 
 const MIDDLE = `
 [Owners](secure.md#who-may-do-what) are the people in \`owners\` and \`owner_roles\`; in a direct message and at the terminal everybody is one.
 
-- \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages behind it.
+- \`/forget NUMBER\`, or \`QUERY\` if one memory of yours has all its words, deletes the memory at once with your messages that prove it.
   \`/forget me\` deletes all that you said here, \`/forget me everywhere\` all on that platform; these, and a \`QUERY\` with several matches, first
-  show what they delete, and need a \`yes\` behind them. [What deletion removes](privacy-and-security.md#what-deletion-removes).
-- An edit of a message with \`/remember\` changes the memory, and its deletion deletes it.
+  show what they delete, and need a \`yes\` at the end. [What deletion removes](privacy-and-security.md#what-deletion-removes).
+- The memory of a \`/remember\` follows the message's edits and deletion.
 - \`/model\` shows everybody the model; only owners choose [another](run.md#a-model-for-one-channel).
 - \`/compact FOCUS\` names what the summary must keep (200 characters); summaries written ahead stay as they are.
-- \`/export\` omits deleted messages and tool calls, and names attachments; a page (at the terminal) has the newest 10 MB of pictures. On
-  Discord and Slack it has the newest 8,000 characters.
+- \`/export\` omits deleted messages and tool calls. Discord and Slack show the newest 8,000 characters; a page (at the terminal) has the newest
+  10 MB of pictures.
 
 ## In the terminal
 
-| typed | does |
-| --- | --- |
-| \`/help\`, \`/help all\` | the common commands; all of them, and the keys |
-| \`/raw\` | show answers as they are written, without drawing their Markdown; again: drawn |
-| \`/export [FILE \\| html \\| print]\` | the conversation into a new file (FILE of the current folder, else of the home), or onto the screen; \`html\`, or a FILE that ends so: a page with pictures |
-| \`/as NAME\`, \`/quit\`, \`//text\` | speak as somebody else; leave; say something that begins with a slash |
-| a line that ends with \`\\\`, or \`"""\` … \`"""\` | one text of several lines |
-| a paste | one text; \`␤\` is a line break; more than 20 lines are shown in short |
-| Tab, arrow up | completes commands and their words; recalls inputs, also of earlier sessions |
-| Ctrl-C | ends the current answer, else clears the line; twice within two seconds: leaves |
-| Ctrl-D | leaves after the current answer; Ctrl-C then ends at once |
-| a command during an answer | is shown with its own answer below that answer, or once it has stood still for five seconds |
+- \`/help\`: the common commands; \`/help all\`: all of them, and the keys
+- \`/raw\`: show answers without drawing their Markdown, or drawn again
+- \`/export [FILE | html | print]\`: the conversation into a new file (FILE of the current folder, else of the home), or onto the screen; \`html\`, or a
+  FILE that ends so: a page with pictures
+- \`/as NAME\`: speak as somebody else; \`/quit\`: leave; \`//text\`: say something that begins with a slash
+- A line that ends with \`\\\`, and lines between \`"""\` and \`"""\`, are one text. So is a paste: \`␤\` is a line break,
+  and \`[paste 1: 30 lines]\` stands for a long one.
+- Tab completes commands and their words; arrow up recalls inputs, also of earlier sessions.
+- Ctrl-C ends the current answer, else clears the line; twice within two seconds it leaves. Ctrl-D leaves after the current answer; Ctrl-C then ends at once.
+- A command during an answer is shown below that answer, or once the answer has stood still for five seconds.
 
 Times are in this machine's zone, unless \`time_zone\` names another than UTC. With \`NO_COLOR\` Markdown keeps its marks; piped output is not drawn.
 
 ## On the command line
 
-\`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`, or with \`node_modules/.bin/node src/main.ts COMMAND\`.
+\`npm start\` is \`weir start\`. Run the others with \`npm run -s weir -- COMMAND\`.
 
 - Each command but \`demo\`, \`loopback\` and \`completion\` takes \`--home <folder>\` (default: \`WEIR_HOME\`), the [home](install.md#the-home), and
   \`--config <file>\` (default: the home's \`config.toml\`).

@@ -4,15 +4,15 @@ const HEAD = `# Configuration
 
 <!-- \`npm run generate\` writes this page from src/config/schema/. -->
 
-Weir reads \`config.toml\` in its [home](install.md#the-home), or the file behind \`--config\`. It needs none: every option has a default.
-The shipped \`config.toml\` has every option with a comment, switched off at its default.
+Weir reads \`config.toml\` in its [home](install.md#the-home), or the file of \`--config\`. Every option has a default; the shipped file has all, with
+comments, switched off.
 
-- \`weir config check\` looks without starting. It shows all errors at once: file, line, what was expected, and the nearest known key.
-- Each option stands here with its default, what it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` at the end
-  of a key: milliseconds. Paths are relative to the folder of the file.
-- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside \`config.toml\`.
-  Addresses have no user, password or query.
-- What is saved takes effect within two seconds; † waits for a restart: [Change it while it runs](run.md#change-it-while-it-runs).
+- \`weir config check\` shows all errors at once: file, line, what was expected, and the nearest known key.
+- Each option stands here with its default, what else it may be, and what it does. Numbers are whole, but for dollars and shares; \`_ms\` means
+  milliseconds. Paths are relative to the folder of the file.
+- Secrets never stand in the file. \`"env:NAME"\` names a variable of the environment, or of a file \`.env\` beside it. Addresses have no user,
+  password or query.
+- A change takes effect within two seconds; † waits for a restart: [Change it while it runs](run.md#change-it-while-it-runs).
 - An agent's value goes over \`[defaults]\`, which goes over the built-in default.
 `;
 
@@ -22,15 +22,27 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
   [/: secrets never stand in this file$/, ""],
   [/^a whole number of (?:milliseconds, )?/, ""],
   [/^a share of the usable window: a number /, "a share "],
-  [/^(an address such as "[^"]+"), without user, password and query(?:: a key belongs in \w+)?/, "$1"],
+  [/^an address such as .*$/, ""],
+  [/^the (?:name|path) of (?=an? )/, ""],
+  [
+    /^(?:a cron expression|an id of|an address to listen on,|an IANA time zone|an emoji,|a list of names of variables,) .*$/,
+    "",
+  ],
+  [/^(?:a language folder|a list of (?:at most 10 names of models)), such as .*$/, ""],
+  [/, 0 for no limit\b/, ""],
   [/^one of /, ""],
   [/^a list of /, ""],
   [/, or (?:"\w*"|0) (?:for|to) .*$/, ""],
   [/, in quotes$/, ""],
   [/(?<!from )\b(\d+) to (\d+)/, "$1–$2"],
-  // The default, or what the option does, shows it.
+  // The default, the key, or what the option does shows the rest.
   [/^"env:NAME"$/, ""],
   [/^true or false$/, ""],
+  [/^[a-z -]+, (?=\d)/, ""],
+  [/^a share\b.*$/, "0–1"],
+  [/^a number from (\d) to (\d)$/, "$1–$2"],
+  [/^(?:an?|ids|names|other names|the)\b(?!.*(?:such as|letters|characters)).*$/, ""],
+  [/^(?:a name|names of tools|text|what the agent is to do then)\b.*$/, ""],
 ];
 
 /** The text of `docs/configuration.md`. */
@@ -63,11 +75,12 @@ function namesIn(all: readonly Table[], table: string): ReadonlySet<string> {
 
 function line({ name, text, expected, fallback }: Option, before: Option | undefined): string {
   const value = fallback ?? text.shown;
-  const assigned = value === undefined ? `\`${name}\`` : `\`${name} = ${tomlValue(value)}\``;
   const said = text.about === "" && before !== undefined ? `see \`${before.name}\`.` : text.about;
-  const waits = text.isForStart === true ? " †" : "";
-  const wanted = saysEach(said, expected) ? "" : shortly(expected);
-  return `- ${assigned}${wanted === "" ? "" : ` (${wanted})`}${waits}: ${said}`;
+  const waits = text.isForStart === true ? "†" : "";
+  const may = saysEach(said, expected) ? "" : shortly(expected);
+  const values = [value === undefined ? "" : `\`${tomlValue(value)}\``, may].filter((part) => part !== "");
+  const shown = values.length === 0 ? "" : ` (${values.join("; ")})`;
+  return `- \`${name}\`${waits}${shown}: ${said}`;
 }
 
 /** The meaning explains each of the words that an option may have. */

@@ -47,7 +47,7 @@ function addDaemon(program: Command, io: Io): void {
 
 function addChat(program: Command, io: Io): void {
   withConfig(program.command("chat"))
-    .description("talk to an agent here, through the daemon if one runs; piped lines are answered one by one")
+    .description("talk to an agent here, through the daemon if one runs")
     .option("--channel <name>", "the conversation; default: the agent's id")
     .option("--agent <id>", "who answers; default: the first agent of the configuration")
     .option("--as <name>", "who you are; default: your name on this machine")
@@ -77,10 +77,8 @@ function addChat(program: Command, io: Io): void {
 function addDemo(program: Command, io: Io): void {
   program
     .command("demo")
-    .description(
-      "watch 400 messages go through a small window, with explanations: three minutes, no key, nothing left behind",
-    )
-    .option("--speed <n>", "so many times as fast; max: without waits", speed, 1)
+    .description("watch 400 messages go through a small window, with explanations: three minutes, no key")
+    .option("--speed <n>", "how many times as fast; max: without waits", speed, 1)
     .option("--no-color", "without colours, as with NO_COLOR")
     .action(async (options: DemoOptions) => {
       const { demo } = await import("./demo.ts");
@@ -100,7 +98,7 @@ function speed(text: string): number {
 export function addOverviews(program: Command, io: Io): void {
   withConfig(program.command("status"))
     .description("show the daemon, its platforms and models, what waits, and the fullest channels")
-    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine")
     .option("--json", "as JSON")
     .action(async (options: StatusOptions) => {
       const { showStatus } = await import("./status.ts");
@@ -108,13 +106,10 @@ export function addOverviews(program: Command, io: Io): void {
     });
   withConfig(program.command("reload"))
     .description(
-      "have the daemon read its configuration anew, and say what has changed and what waits for a restart",
+      "have the daemon read its configuration again, and say what has changed and what waits for a restart",
     )
-    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine, if there is one")
-    .option(
-      "--force",
-      "also a file that is held back, since it may be half of a change: as a start would take it",
-    )
+    .option("--daemon <name>", "in a cluster, this one; default: the one on this machine")
+    .option("--force", "also a file that is held back because it looks incomplete")
     .action(async (options: ReloadOptions) => {
       const { reload } = await import("./reload.ts");
       await reload(io, options);
@@ -123,7 +118,7 @@ export function addOverviews(program: Command, io: Io): void {
   withConfig(program.command("channels"))
     .description("list the channels: messages, level at the last answer, last heard, due")
     .option("--json", "a JSON object a line")
-    .option("--limit <n>", "so many at most, 1 or more", positiveNumber, 50)
+    .option("--limit <n>", "how many at most", positiveNumber, 50)
     .addOption(
       new Option("--sort <by>", "the highest, the newest and the largest first")
         .choices(CHANNEL_ORDERS)
@@ -137,27 +132,25 @@ export function addOverviews(program: Command, io: Io): void {
     .description("show the last lines of the daemon's log, a line an event")
     .option("-f, --follow", "go on with what comes, until Ctrl-C")
     .option("--channel <name>", "only of this channel; main, or platform:name")
-    .addOption(new Option("--level <level>", "only this and what is more important").choices(LOG_LEVELS))
-    .option("-n, --lines <n>", "so many of the last lines, 1 or more", positiveNumber, 50)
+    .addOption(new Option("--level <level>", "this level and above").choices(LOG_LEVELS))
+    .option("-n, --lines <n>", "how many of the last lines", positiveNumber, 50)
     .option("--json", "as the file has them")
     .action(async (options: LogsOptions) => {
       const { showLogs } = await import("./logs.ts");
       await showLogs(io, options);
     });
   withConfig(program.command("models"))
-    .description("show what was learned of models: windows, tokens, and what their servers have refused")
-    .option("--forget <name>", "forget it of this model")
+    .description("show what was learned of models: windows, tokens, refusals")
+    .option("--forget <name>", "forget what was learned of this model")
     .option("--json", "a JSON object a line")
     .action(async (options: ModelsOptions) => {
       const { showModels } = await import("./models.ts");
       await showModels(io, options);
     });
   withConfig(program.command("usage"))
-    .description(
-      "show what the models were sent and have answered, and what that cost by the prices of today",
-    )
-    .addOption(new Option("--by <key>", "told apart by this").choices(USAGE_KEYS).default("agent"))
-    .option("--since <time>", "a length of time, as 12h, or a day, as 2026-11-01", "7d")
+    .description("show the models' usage, and its cost by today's prices")
+    .addOption(new Option("--by <key>", "group by this").choices(USAGE_KEYS).default("agent"))
+    .option("--since <time>", "a duration, as 12h, or a day, as 2026-11-01", "7d")
     .option("--json", "as JSON")
     .action(async (options: UsageOptions) => {
       const { showUsage } = await import("./usage.ts");
@@ -168,7 +161,7 @@ export function addOverviews(program: Command, io: Io): void {
 function addCluster(program: Command, io: Io): void {
   const cluster = withConfig(program.command("cluster"))
     .enablePositionalOptions()
-    .description("show the daemons of a cluster, what each is home of, and what waits there")
+    .description("show the daemons of a cluster, their channels, and what waits there")
     .option("--json", "as JSON, with all partitions")
     .action(async (options: ClusterOptions) => {
       const { showCluster } = await import("./cluster.ts");
@@ -176,7 +169,7 @@ function addCluster(program: Command, io: Io): void {
     });
   withConfig(cluster.command("drain"))
     .argument("<daemon>", "its name, as weir cluster shows it")
-    .description("have a daemon hand on all its channels, and take none until --undo or its next start")
+    .description("have a daemon hand on all its channels until --undo or its next start")
     .option("--undo", "it takes its share again")
     .action(async (name: string, options: DrainOptions) => {
       const { drainMember } = await import("./cluster.ts");
@@ -194,12 +187,10 @@ export function addChannel(program: Command, io: Io): void {
 function addViews(program: Command, io: Io): void {
   withConfig(program.command("context"))
     .argument("<channel>", "main, or platform:name")
-    .description(
-      "show what the next model call of a channel would be sent, or what one of its last turns was sent",
-    )
+    .description("show a channel's next request to the model, or that of one of its last turns")
     .option("--json", "as JSON")
-    .option("--turn <id>", "the last request of this turn, as far as it is kept; last: of the newest")
-    .option("--text", "with --turn: also what it had in view, as it reads now")
+    .option("--turn <id>", "the last request of this turn; last: the newest turn")
+    .option("--text", "with --turn: also the texts in view, as they read now")
     .action(async (channel: string, options: ContextOptions) => {
       const { showContext } = await import("./context.ts");
       await showContext(io, channel, options);
@@ -221,17 +212,17 @@ function addCompactions(program: Command, io: Io): void {
     .argument("<channel>", "main, or platform:name")
     .description("show what was summarised, when and how, with the summaries; the newest last")
     .option("--json", "a JSON object a line")
-    .option("--limit <n>", "so many of the newest, 1 or more", positiveNumber, 20)
+    .option("--limit <n>", "how many of the newest", positiveNumber, 20)
     .action(async (channel: string, options: CompactionsOptions) => {
       const { showCompactions } = await import("./compactions.ts");
       await showCompactions(io, channel, options);
     });
   withConfig(program.command("compact"))
     .argument("<channel>", "main, or platform:name")
-    .description("summarise what is old in a channel now; a running daemon does it, if there is one")
+    .description("summarise what is old in a channel now")
     .option(
       "--redo <id>",
-      "instead, write the summary of this compaction again; weir compactions shows the ids",
+      "write the summary of this compaction again instead; weir compactions shows the ids",
     )
     .action(async (channel: string, options: CompactOptions) => {
       const { compact } = await import("./compact.ts");
@@ -243,16 +234,16 @@ function addTune(program: Command, io: Io): void {
   withConfig(program.command("tune"))
     .argument("<channel>", "main, or platform:name")
     .description(
-      "play a channel's log again with other settings, without a model, and show side by side what it would have cost",
+      "replay a channel's log with other settings, without a model, and compare what it would have cost",
     )
     .option(
       "--set <key=value>",
-      "a setting to try, such as compaction.target=0.4; several values, 0.4,0.5, are columns; may be repeated",
+      "a setting to try, such as compaction.target=0.4,0.5; may be repeated",
       (text: string, all: readonly string[] | undefined) => [...(all ?? []), text],
     )
-    .option("--from <seq>", "first entry; nothing is known of what came before", positiveNumber)
+    .option("--from <seq>", "first entry", positiveNumber)
     .option("--to <seq>", "last entry", positiveNumber)
-    .option("--at <seq>", "show what the turn saw that answers this entry; turn:NUMBER for a turn", turnAt)
+    .option("--at <seq>", "show what the turn that answers this entry saw; turn:NUMBER for a turn", turnAt)
     .option(
       "--summariser-seconds <s>",
       "how long a summary takes; default: the median of the channel's own, else 20",
@@ -292,8 +283,8 @@ function addMemories(program: Command, io: Io): void {
   const memories = withConfig(program.command("memories"))
     .enablePositionalOptions()
     .description("show what is remembered, with the words that prove it")
-    .option("--channel <name>", "only what was said there; main, or platform:name")
-    .option("--rejected", "instead, how many were refused, by channel and reason")
+    .option("--channel <name>", "only what was said there")
+    .option("--rejected", "how many were refused instead, by channel and reason")
     .option("--json", "a JSON object a line")
     .action(async (options: MemoriesOptions) => {
       const { showMemories } = await import("./memories.ts");
@@ -301,15 +292,15 @@ function addMemories(program: Command, io: Io): void {
     });
   withConfig(memories.command("export"))
     .argument("<file>", "a new file; -: standard output")
-    .description("write every memory as a line of JSON, with who said it, when, and in which messages")
-    .option("--channel <name>", "only what was said there; main, or platform:name")
+    .description("write every memory as a line of JSON")
+    .option("--channel <name>", "only what was said there")
     .action(async (file: string, options: ExportOptions) => {
       const { exportMemories } = await import("./memory-transfer.ts");
       await exportMemories(io, file, options);
     });
   withConfig(memories.command("import"))
     .argument("<file>", "what export has written; -: standard input")
-    .description("add the memories of a file whose messages are in the log; twice is once")
+    .description("add the memories of a file whose messages are in the log")
     .action(async (file: string, options: CommonOptions) => {
       const { importMemories } = await import("./memory-transfer.ts");
       await importMemories(io, file, options);
@@ -318,10 +309,8 @@ function addMemories(program: Command, io: Io): void {
 
 function addForgetUser(program: Command, io: Io): void {
   withConfig(program.command("forget-user"))
-    .argument("<id>", "platform:id, as discord:1234; a name shows whose it is")
-    .description(
-      "show what a person has said, in all channels of a platform, and with --yes forget it; a running daemon does it, if there is one",
-    )
+    .argument("<id>", "platform:id, as discord:1234; a name shows the ids")
+    .description("show what a person has said in all channels of a platform, and with --yes forget it")
     .option("--yes", "do it; it cannot be undone")
     .action(async (id: string, options: ForgetUserOptions) => {
       const { forgetUser } = await import("./forget-user.ts");
@@ -331,13 +320,11 @@ function addForgetUser(program: Command, io: Io): void {
 
 function addPair(program: Command, io: Io): void {
   withConfig(program.command("pair"))
-    .argument("[code]", "the code that a stranger was told; default: the list")
-    .description(
-      "let somebody in whose direct messages are not answered yet, or list who waits and who was let in",
-    )
-    .option("--user <id>", "let in who has this id on the platform, without a code")
+    .argument("[code]", "the stranger's code; default: the list")
+    .description("let a stranger in, or list who waits and who was let in")
+    .option("--user <id>", "let in the person with this id, without a code")
     .option("--platform <name>", "of --user, where several platforms are set up")
-    .option("--remove <id>", "platform:id, as discord:1234: their direct messages are answered no longer")
+    .option("--remove <id>", "platform:id, as discord:1234: no longer answer their direct messages")
     .option("--json", "the list as JSON")
     .action(async (code: string | undefined, options: PairOptions) => {
       const { pair } = await import("./pair.ts");
@@ -350,24 +337,22 @@ const MAX_PORT = 65_535;
 /** Adds the commands that set up and keep. */
 export function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("init"))
-    .description(
-      "ask what a first start needs, check each answer, and write .env and config.toml; a home that is not there yet is made",
-    )
-    .option("--no-questions", "only make the home: config.toml with all options switched off, .env, agents/")
+    .description("ask what a first start needs, check each answer, and write .env and config.toml")
+    .option("--no-questions", "only make the home: config.toml, .env, agents/")
     .action(async (options: InitOptions) => {
       const { init } = await import("./init.ts");
       await init(io, options);
     });
   withConfig(program.command("migrate"))
-    .description("bring the database up to this version, and end; a daemon does so by itself when it starts")
-    .option("--force", "also beside a Weir that runs on it: safe from one version to the next")
+    .description("bring the database up to this version, as a start does")
+    .option("--force", "also beside a running Weir: safe from one version to the next")
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import("./migrate.ts");
       await migrate(io, options);
     });
   withConfig(program.command("upgrade"))
-    .description("say what this version would change on a home that an older one has used, before it starts")
-    .option("--check", "only look: Node, options that this version does not know, migrations that wait")
+    .description("say what this version would change in a home that an older one has used")
+    .option("--check", "only look: Node, unknown options, migrations that wait")
     .action(async (options: UpgradeOptions) => {
       const { upgrade } = await import("./upgrade.ts");
       await upgrade(io, options);
@@ -375,35 +360,33 @@ export function addUpkeep(program: Command, io: Io): void {
   addBackups(program, io);
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
-    .description("validate the configuration, the prompts and the agents' folders without starting")
+    .description("validate the configuration, the prompts and the agents' folders")
     .action(async (options: CommonOptions) => {
       const { checkConfig } = await import("./config-check.ts");
       await checkConfig(io, options);
     });
   withConfig(program.command("tools"))
     .argument("[agent]", "its id; default: all agents")
-    .description("list the tools that each agent may call, where they come from and whether they ask first")
+    .description("list the tools that each agent may call, their origin, and whether they ask first")
     .action(async (agent: string | undefined, options: CommonOptions) => {
       const { showTools } = await import("./tools.ts");
       await showTools(io, agent, options);
     });
   withConfig(program.command("doctor"))
     .description(
-      "look at database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do about what is wrong; each model answers, calls a tool and writes a summary, which costs a few calls",
+      "test database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do; this " +
+        "costs a few calls of each model",
     )
     .option("--no-models", "ask no model")
-    .option(
-      "--window",
-      "also measure how much of a request each model reads: up to 7 calls more, of up to its window",
-    )
+    .option("--window", "also measure each model's window: up to 7 more calls, of up to its size")
     .action(async (options: DoctorOptions) => {
       const { doctor } = await import("./doctor.ts");
       await doctor(io, options);
     });
   addAudit(program, io);
   withConfig(program.command("invite"))
-    .argument("<platform>", "where to, as discord: the name of one of the tables under [platforms]")
-    .description("print the link by which the bot comes into a server, or the app into a workspace")
+    .argument("<platform>", "such as discord or slack")
+    .description("print the link that brings the bot into a server, or the app into a workspace")
     .action(async (platform: string, options: CommonOptions) => {
       const { invite } = await import("./invite.ts");
       await invite(io, platform, options);
@@ -423,7 +406,7 @@ function addCompletion(program: Command, io: Io): void {
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell that will read it").choices(SHELLS))
-    .description("print the script by which a shell completes weir's commands, options and their values")
+    .description("print the completion script of a shell")
     .addHelpText("after", HOW_TO_COMPLETE)
     .action(async (shell: Shell) => {
       const { printCompletion } = await import("./completion.ts");
@@ -439,10 +422,8 @@ Load it where the shell starts:
 
 function addAudit(program: Command, io: Io): void {
   withConfig(program.command("audit"))
-    .description(
-      "look for what is unsafe in configuration, files' permissions, versions and backups, and say how to mend it; it asks no server but the database",
-    )
-    .option("--fix", "close files and folders to other accounts of this machine, and nothing else")
+    .description("look for what is unsafe, and say how to mend it")
+    .option("--fix", "close files and folders to other accounts, and nothing else")
     .option("--backups <folder>", "where you keep backups; default: the folder of the configuration")
     .addOption(
       new Option("--fail-on <severity>", "exit with 1 from this severity on")
@@ -459,18 +440,16 @@ function addAudit(program: Command, io: Io): void {
 function addBackups(program: Command, io: Io): void {
   withConfig(program.command("backup"))
     .argument("<file>", "a new file")
-    .description("write everything in the database into one file; a daemon that runs goes on")
-    .option("--verify", "read the file again to its end")
+    .description("write the database into one file, also beside a running daemon")
+    .option("--verify", "read the file again")
     .action(async (file: string, options: BackupOptions) => {
       const { backup } = await import("./backup.ts");
       await backup(io, file, options);
     });
   withConfig(program.command("restore"))
     .argument("<file>", "what backup has written")
-    .description(
-      "fill an empty database from a backup, of this version or an older one; any Postgres will do",
-    )
-    .option("--verify", "only read the file, and say whether it is whole")
+    .description("fill an empty database of any Postgres from a backup of this version or an older one")
+    .option("--verify", "only check whether the file is whole")
     .action(async (file: string, options: BackupOptions) => {
       const { restore } = await import("./backup.ts");
       await restore(io, file, options);

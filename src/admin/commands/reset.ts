@@ -3,7 +3,7 @@ import type { AskedCommand, Command, CommandParts } from "./command.ts";
 
 export const resetCommand: Command = {
   name: "reset",
-  help: "start afresh: nothing said so far is shown to the model any more; the log keeps it",
+  help: "start again: the model sees nothing said so far; the log keeps it",
   argument: null,
   allowed: "owners",
   effect: "changes the conversation for everybody here",

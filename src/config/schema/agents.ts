@@ -27,7 +27,7 @@ const budget = table(
     tokens: option(
       tokensADay,
       0,
-      "Tokens a day over all channels, read and written: answers, summaries and subagents. 0: no budget.",
+      "Tokens over all channels, read and written: answers, summaries and subagents. 0: no budget.",
     ),
     dollars: option(dollars, 0, "The same in dollars, by the models' prices. 0: no budget."),
     channel_tokens: option(tokensADay, 0, "The same for each channel."),
@@ -37,11 +37,11 @@ const budget = table(
     warn_at: option(
       z.number().gt(0).lte(1).describe("a share of a budget: a number above 0, 1 at most"),
       0.8,
-      "From this share of a budget on, the log and the channel are told, once a day.",
+      "From this share of a budget on, the log and the channel are informed, once a day.",
     ),
   },
-  "What may be spent in a day, from midnight in the agent's time_zone. Over it, questions are refused in " +
-    "words: docs/costs.md.",
+  "What may be spent in a day, from midnight in the agent's time_zone. Over it, questions are refused: " +
+    "docs/costs.md.",
 );
 
 const COMPACTION_NOTIFY = ["off", "channel"] as const;
@@ -64,21 +64,17 @@ export const PRESET_OPTIONS: Readonly<
 const compaction = table(
   "….compaction",
   {
-    enabled: option(
-      flag,
-      true,
-      "false: no summaries. What no longer fits is left out of what the model reads, and stays out.",
-    ),
+    enabled: option(flag, true, "false: no summaries. What no longer fits leaves the model's view for good."),
     preset: option(
       oneOf(COMPACTION_PRESETS),
       "default",
-      '"plain": at 80, 85 and 95 % 30, 50 and 50 % of the messages leave the view; nothing is written ahead, ' +
-        "and max_raw_tokens has no limit. Options beside it win.",
+      '"plain": at 80, 85 and 95 % 30, 50 and 50 % of the messages leave the view; nothing is written ' +
+        "ahead, max_raw_tokens has no limit. Options beside it win.",
     ),
     notify: option(
       oneOf(COMPACTION_NOTIFY),
       "off",
-      '"channel": a message tells people when older messages were summarised. "off": only the log does.',
+      '"channel": a message tells people when older messages were summarised. "off": only the log.',
     ),
     background_threshold: option(
       share(),
@@ -88,8 +84,7 @@ const compaction = table(
     aggressive_threshold: option(
       share(),
       0.85,
-      "From here on at least half of them; if no model can write the summary, an extract stands in until one " +
-        "can.",
+      "From here on at least half of them; an extract stands in while no model can write the summary.",
     ),
     emergency_threshold: option(
       share(),
@@ -103,24 +98,23 @@ const compaction = table(
     keep_messages: option(
       whole(1, 10_000, "messages"),
       20,
-      "The newest messages, which are not summarised, up to a tenth of the window (1,000 to 3,000 tokens).",
+      "How many of the newest messages are not summarised, up to a tenth of the window.",
     ),
     write_ahead: option(
       flag,
       true,
-      "true: summaries are written before they are needed, and put in place together, which keeps the prompt " +
-        "cached. false: when the window fills up.",
+      "true: summaries are written before they are needed, and put in place together, which keeps the " +
+        "prompt cached.",
     ),
     max_raw_messages: option(
       whole(10, 1_000_000, "messages"),
       300,
-      "So many messages are due for a summary, however short.",
+      "From so many messages on the oldest are summarised.",
     ),
     max_raw_tokens: option(
       whole(1000, 100_000_000, "tokens"),
       16_000,
-      "Messages of so many tokens are due for a summary, however large the window: longer prompts make answers " +
-        "dearer.",
+      "From so many tokens of messages on the oldest are summarised, however large the window.",
     ),
     deadline_ms: option(
       whole(1000, HOUR_MS, "milliseconds"),
@@ -128,8 +122,8 @@ const compaction = table(
       "How long one attempt at a summary may take (3 minutes).",
     ),
   },
-  "How full the context may get. Numbers are shares of the usable window (0.80 is 80 %), and must rise: " +
-    "target, background, aggressive, emergency. The log keeps everything.",
+  "How full the context may get. The shares are of the usable window, and must rise: target, background, " +
+    "aggressive, emergency. The log keeps everything.",
 );
 
 const pruning = table(
@@ -138,21 +132,24 @@ const pruning = table(
     whole_turns: option(
       whole(0, 1000, "turns"),
       0,
-      "In so many turns before the running one results of tools stay whole. Those of older turns are shown " +
-        "short.",
+      "In how many turns before the running one results of tools stay whole.",
     ),
     step_turns: option(
       whole(1, 1000, "turns"),
       4,
-      "Where some stay whole, results become short in so many turns at once, since each time the prompt's " +
-        "cache is lost.",
+      "Where some stay whole, the results of how many turns become short at once, which costs the prompt's " +
+        "cache.",
     ),
-    stub_over: option(whole(0, 1_000_000, "characters"), 400, "Results up to this length stay whole."),
+    stub_over: option(
+      whole(0, 1_000_000, "characters"),
+      400,
+      "Results of up to so many characters stay whole.",
+    ),
     stub_length: option(whole(0, 1_000_000, "characters"), 200, "What is left of longer ones."),
     threshold: option(
       z.number().min(0).lt(1).describe("a share of the usable window: a number from 0 up to, and without, 1"),
       0,
-      "Nothing becomes short while the request takes less than this share of the usable window. 0: always.",
+      "Nothing becomes short while the request takes less than this share of the usable window.",
     ),
   },
   "How old results of tools look in a request. The log keeps them whole.",
@@ -168,14 +165,14 @@ const memory = table(
     share: option(
       oneOf(MEMORY_SHARES),
       "channel",
-      '"workspace": memories of public channels are recalled in all channels of the server (team). "channel": ' +
-        "in their channel and its threads.",
+      '"workspace": memories of public channels are recalled in all channels of the server (team). ' +
+        '"channel": only there and in its threads.',
     ),
     recall: option(
       oneOf(RECALLS),
       "all",
-      'What is looked up: "all", only earlier "messages" out of view, only "memories", or nothing ("off"). ' +
-        "Memories are kept in any case.",
+      'What is looked up: "all", only earlier "messages" out of view, only "memories", or "off". Memories ' +
+        "are kept in any case.",
     ),
   },
   "Memories and earlier messages.",
@@ -186,54 +183,54 @@ export const agentOptions = {
   instructions: option(
     text("text, at most 100000 characters", 100_000),
     "",
-    'What the agent is to know and do, in plain words. Several lines: """ at the beginning and at the end.',
+    'What the agent is to know and do, in plain words. Several lines: between """ and """.',
   ),
   prompt: option(
     text('the path of a template file, or "" for the one that comes with Weir', 4096),
     "",
-    'Your own template of the system prompt. "" is prompts/en/system.md.j2.',
+    'Your own template of the system prompt. "": prompts/en/system.md.j2.',
   ),
   compactor_prompt: option(
     text('the path of a template file, or "" for the one that comes with Weir', 4096),
     "",
-    'Your own template of the summariser\'s instructions. "" is prompts/en/compactor.md.j2.',
+    'Your own template of the summariser\'s instructions. "": prompts/en/compactor.md.j2.',
   ),
-  model: option(modelName, "auto", 'The model. "auto" takes what the server offers.'),
+  model: option(modelName, "auto", 'The model. "auto": the first that the server lists.'),
   compactor_model: option(
     text('the name of a model, or "" for the same as `model`', 200),
     "",
-    'The model that writes summaries, as a rule a cheaper one. "" is the same as model.',
+    'The model that writes summaries, mostly a cheaper one. "": the same as model.',
   ),
   fallbacks: option(
     z.array(modelName).max(10).describe('a list of at most 10 names of models, such as ["a", "b"]'),
     [],
-    'Models to ask, in this order, if the first does not answer: ["other-model", "third-model"].',
+    'Models to ask in this order if the first does not answer: ["other-model", "third-model"].',
   ),
   sees_images: option(
     flag,
     false,
-    "true: the models, fallbacks included, see pictures, unless [models] says otherwise. People's pictures " +
-      "are then kept with the log. false: the model is told name, type and size.",
+    "true: the models, fallbacks included, see pictures, which are kept with the log. false: they read " +
+      "name, type and size.",
   ),
   temperature: option(
     z
       .union([z.number().min(0).max(2), z.literal("default")])
       .describe('a number from 0 to 2, or "default" for the server\'s own'),
     "default",
-    'How freely the model chooses its words, from 0 to 2. "default" leaves it to the server.',
+    'How freely the model chooses its words, from 0 to 2. "default": as the server has it.',
   ),
   context_window: option(
     windowSize,
     0,
-    "The window of the agent's model, if [models] does not say it. 0 looks it up in the table of known " +
+    "The window of the agent's model in tokens, if [models] does not say it. 0: by the table of known " +
       "models.",
   ),
   max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
   generation_reserve: option(
     whole(0, 1_000_000, "tokens"),
     4096,
-    "Tokens that stay free beside the answer, for errors of estimates. With the answer at most a quarter of " +
-      "the window.",
+    "Tokens that stay free beside the answer, for errors of estimates; with the answer at most a quarter " +
+      "of the window.",
   ),
   max_tool_iterations: option(
     whole(1, 100, "iterations"),
@@ -243,31 +240,26 @@ export const agentOptions = {
   steer: option(
     flag,
     true,
-    "true: while the agent works with tools, the same person's messages, and others' with its name, are " +
-      "shown to the model before its next step. false: they wait for the next answer.",
+    "true: while the agent works with tools, the model sees the asker's new messages, and others' with its " +
+      "name, before its next step. false: they wait.",
   ),
   long_answers: option(
     oneOf(["messages", "file"]),
     "messages",
-    'An answer of more than three messages: "messages", as many as it takes; "file", its first paragraphs ' +
-      "and a file answer.md with all of it, where files can be sent.",
+    'An answer of more than three messages: "messages": all of them; "file": its first paragraphs, and the ' +
+      "whole in a file answer.md, where files can be sent.",
   ),
   max_calls_per_turn: option(
     whole(1, 1000, "calls"),
     64,
     "How many model calls one message may cause: answer, subagents, hand-overs, retries. Then the answer " +
-      "ends with a sentence that says so.",
+      "ends and says so.",
   ),
-  tool_timeout_ms: option(
-    whole(1, HOUR_MS, "milliseconds"),
-    20_000,
-    "How long one use of a tool may take (20 seconds).",
-  ),
+  tool_timeout_ms: option(whole(1, HOUR_MS, "milliseconds"), 20_000, "How long one use of a tool may take."),
   notes: option(
     flag,
     true,
-    "true: an agent with a folder of its own (agents/ID) may keep notes there, for each channel. false: it " +
-      "writes none.",
+    "true: an agent with a folder of its own (agents/ID) may keep notes there, for each channel.",
   ),
   time_zone: option(
     timeZone,
@@ -314,7 +306,7 @@ const suggestedPrompts = z
   .register(optionTexts, {
     about:
       "What Slack suggests to people who open the agent's direct messages, if its app is an agent: four at " +
-      "most, behind their [[agents]].",
+      "most, after its [[agents]].",
     samples: [{ about: "", values: { title: "What is new?", message: "What is new since yesterday?" } }],
   });
 
@@ -326,8 +318,8 @@ export const agentSchema = z.strictObject({
     )
     .register(optionTexts, {
       about:
-        "The agent's name in commands and in the database: small letters, digits, - and _. Do not change it " +
-        "later: what the agent has said and heard is kept under it.",
+        "The agent's name in commands and in the database: small letters, digits, - and _. Its messages " +
+        "and memories are kept under it: do not change it.",
     }),
   name: option(
     z
@@ -351,8 +343,7 @@ export const agentSchema = z.strictObject({
   shared_memory: option(
     names("ids of agents"),
     [],
-    "Agents whose memories of the same channel, or shared with the workspace, this one sees as well: " +
-      '["other-agent"].',
+    "Agents whose memories of the same channel, or shared with the workspace, this one also sees.",
   ),
   ...agentOptions,
   ...OWN_FEATURE_OPTIONS,

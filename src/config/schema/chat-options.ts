@@ -7,8 +7,8 @@ export const chatOptions = {
   dm: option(
     oneOf(DM_POLICIES),
     "pairing",
-    'Whose direct messages are answered: "pairing" (allow, owners, and people let in by a code: `weir ' +
-      'pair`), "allowlist" (allow and owners), "everyone", or "off".',
+    'Whose direct messages are answered: "pairing" (allow, owners, and people let in by `weir pair`), ' +
+      '"allowlist" (allow and owners), "everyone", or "off".',
   ),
   allow: option(
     names("ids of people"),
@@ -18,14 +18,13 @@ export const chatOptions = {
   owners: option(
     names("ids of people"),
     [],
-    "Who may use the commands that change a channel for everybody (/reset, /compact): ids of people; ids or " +
-      "names of roles. In a direct message everybody is an owner.",
+    "Who may use the commands that change a channel for everybody (/reset, /compact): ids of people; ids " +
+      "or names of roles. In a direct message everybody is an owner.",
   ),
   owner_roles: option(names("ids or names of roles"), []),
   catch_up_max_age_ms: startOption(
     whole(0, WEEK_MS, "milliseconds"),
     HOUR_MS,
-    "Weir fetches what was said while it was not connected. Messages older than this (an hour) are read, and " +
-      "not answered.",
+    "Weir fetches messages that it missed. Those older than this (an hour) are read, and not answered.",
   ),
 };

@@ -55,16 +55,16 @@ export const fileSchema = z.strictObject({
     base_url: startOption(
       httpUrl,
       "env:OPENAI_BASE_URL",
-      "The model server: OpenAI, Ollama, vLLM, llama.cpp, OpenRouter, ... With neither server nor key, Weir " +
-        "looks for an Ollama on this machine, else a built-in stand-in answers, which is no language model.",
+      "The model server: OpenAI, Ollama, vLLM, llama.cpp, OpenRouter, ... With neither server nor key: an " +
+        "Ollama on this machine, else a built-in stand-in, which is no language model.",
     ),
     api_key: startOption(secret, "env:OPENAI_API_KEY", "The key for that server."),
     api: apiOption,
     first_token_timeout_ms: startOption(
       whole(1, HOUR_MS, "milliseconds"),
       60_000,
-      "How long the first word of an answer may take (a minute), and a silence within it (half a minute), " +
-        "before the call is tried again.",
+      "How long the first word of an answer, and a silence within it, may take until the call is tried " +
+        "again.",
     ),
     idle_timeout_ms: startOption(whole(1, HOUR_MS, "milliseconds"), 30_000),
     max_retries: option(
@@ -78,24 +78,24 @@ export const fileSchema = z.strictObject({
         model: switchOption(
           text('the name of an embedding model, or "" for none', 200),
           "",
-          'The embedding model, such as "text-embedding-3-small". "" is none: nothing is sent. Another name makes ' +
-            "all vectors again.",
+          'The embedding model, such as "text-embedding-3-small". "": none. Another name makes all vectors ' +
+            "again.",
         ),
         base_url: startOption(
           httpUrl,
           "env:EMBEDDINGS_BASE_URL",
-          "Its server, which speaks OpenAI's Embeddings. Without one: that of the model's name, else [llm], with " +
+          "Its server, which speaks OpenAI's Embeddings. Without one: the model's own, else [llm], with " +
             "its key.",
         ),
         api_key: startOption(secret, "env:EMBEDDINGS_API_KEY", "The key for that server."),
         dimensions: startOption(
           whole(0, 8192, "numbers"),
           0,
-          "How many numbers a vector has, if the model can shorten it. 0 leaves it to the model.",
+          "How many numbers a vector has, if the model can shorten it. 0: as the model has it.",
         ),
       },
-      "Recall by meaning as well as by words. Everything said in the channels, direct messages included, is " +
-        "sent to this server; a few bits for each text are kept.",
+      "Recall by meaning as well as by words. This server gets everything said in the channels, direct " +
+        "messages included.",
     ),
     transcription: table(
       "llm.transcription",
@@ -103,24 +103,24 @@ export const fileSchema = z.strictObject({
         model: switchOption(
           text('the name of a model that transcribes, or "" for none', 200),
           "",
-          'The model that transcribes voice messages and other sounds, such as "gpt-4o-mini-transcribe". "" is ' +
-            "none: they are named, with their length.",
+          'The model that transcribes sounds, such as "gpt-4o-mini-transcribe". "": none; sounds are ' +
+            "named, with their length.",
         ),
         base_url: startOption(
           httpUrl,
           "env:TRANSCRIPTION_BASE_URL",
-          "Its server, which speaks OpenAI's Audio Transcriptions. Without one: that of the model's name, else " +
+          "Its server, which speaks OpenAI's Audio Transcriptions. Without one: the model's own, else " +
             "[llm], with its key.",
         ),
         api_key: startOption(secret, "env:TRANSCRIPTION_API_KEY", "The key for that server."),
         within_ms: startOption(
           whole(1000, 120_000, "milliseconds"),
           20_000,
-          "How long a transcript may take. Later messages of that channel wait for it; a sound that takes longer " +
+          "How long a transcript may take; later messages of that channel wait. A sound that takes longer " +
             "is only named.",
         ),
       },
-      "Read what people say aloud. The sounds of messages are sent to this server, up to 25 MB each; the " +
+      "Read what people say aloud. This server gets the sounds of messages, up to 25 MB each; the " +
         "transcript is the message's text.",
     ),
     servers: serversSchema,
@@ -130,8 +130,8 @@ export const fileSchema = z.strictObject({
     format: startOption(
       oneOf(LOG_FORMATS),
       "auto",
-      'The form of stderr: "text" for people, "json" for programs; "auto": text on a terminal, else JSON. The ' +
-        "file weir.log always has JSON lines.",
+      'The form of stderr: "text", "json", or "auto": text on a terminal, else JSON. The file weir.log ' +
+        "always has JSON lines.",
     ),
     file_max_bytes: startOption(
       whole(10_000, 1_000_000_000, "bytes"),
@@ -146,18 +146,17 @@ export const fileSchema = z.strictObject({
       endpoint: switchOption(
         collectorUrl,
         "env:OTEL_EXPORTER_OTLP_ENDPOINT",
-        "The collector, for OTLP over HTTP; Weir adds /v1/traces. Without the variable nothing is measured or " +
-          "sent. What to install: docs/watch.md.",
+        "The collector, for OTLP over HTTP; Weir adds /v1/traces. Without the variable nothing is sent. " +
+          "What to install: docs/watch.md.",
       ),
       headers: startOption(
         secret,
         "env:OTEL_EXPORTER_OTLP_HEADERS",
-        "Headers for it, as OpenTelemetry has them: NAME=VALUE, separated by commas.",
+        "Headers for it: NAME=VALUE, separated by commas.",
       ),
       service_name: startOption(text("a name", 100), "weir", "The service.name of spans and metrics."),
     },
-    "OpenTelemetry: spans of turns, model calls and tools, and metrics. They hold nothing that people have " +
-      "said.",
+    "OpenTelemetry: spans of turns, model calls and tools, and metrics. They hold no text of people.",
   ),
   retention: table(
     "retention",
@@ -165,15 +164,10 @@ export const fileSchema = z.strictObject({
       text_days: option(
         whole(0, 36_500, "days"),
         0,
-        "After so many days a text is removed, once it is answered and a summary covers it. Summaries and " +
+        "Days after which a text is removed, once it is answered and a summary covers it. Summaries and " +
           "memories stay. 0: never.",
       ),
-      image_days: option(
-        whole(0, 36_500, "days"),
-        0,
-        "After so many days a picture is removed, once its message is answered and a summary covers it. The text " +
-          "stays. 0: never.",
-      ),
+      image_days: option(whole(0, 36_500, "days"), 0, "The same for a picture. Its message's text stays."),
     },
     "How long texts and pictures are kept: docs/privacy-and-security.md.",
   ),
@@ -181,36 +175,35 @@ export const fileSchema = z.strictObject({
     history: startOption(
       flag,
       true,
-      "Keep the newest 500 inputs of the terminal in the file history of data_dir, without those that look " +
-        "like secrets.",
+      "Keep the newest 500 inputs of the terminal, without secrets, in the file history of data_dir.",
     ),
   }),
   daemon: table("daemon", {
     drain_deadline_ms: startOption(
       whole(0, MAX_DRAIN_MS, "milliseconds"),
       20_000,
-      "How long a shutdown waits for running answers and commands (20 seconds). Keep it below the time after " +
-        "which a process manager kills.",
+      "How long a shutdown waits for running answers and commands: less than a process manager waits " +
+        "before it kills.",
     ),
     max_loaded_channels: startOption(
       whole(1, 1_000_000, "channels"),
       1000,
-      "How many channels are in memory at a time.",
+      "How many channels are in memory.",
     ),
     idle_evict_ms: startOption(
       whole(1, WEEK_MS, "milliseconds"),
       600_000,
-      "After how long without a message a channel leaves the memory (10 minutes).",
+      "How long without a message a channel stays in memory (10 minutes).",
     ),
     mailbox_size: startOption(
       whole(1, 100_000, "wake-ups"),
       100,
-      "How many wake-ups of one channel may wait. No message is lost beyond it.",
+      "How many wake-ups of one channel may wait. No message depends on it.",
     ),
     max_compactions: startOption(
       whole(1, 1000, "compactions"),
       4,
-      "How many compactions run at a time, over all channels; the most urgent go first.",
+      "How many compactions run at a time, over all channels, the most urgent first.",
     ),
   }),
   http: table(
@@ -222,20 +215,20 @@ export const fileSchema = z.strictObject({
           .or(listenAddress("127.0.0.1:8420"))
           .describe('an address to listen on, such as "127.0.0.1:8420", or "" to switch it off'),
         "",
-        'Where `weir start` listens; "127.0.0.1:8420" is this machine alone. Nothing is encrypted: for other ' +
-          'machines put a TLS proxy in front. "": nowhere.',
+        'Where `weir start` listens, such as "127.0.0.1:8420", this machine alone. Not encrypted: for ' +
+          'other machines put a TLS proxy in front. "": nowhere.',
       ),
       token: startOption(
         secret,
         "env:WEIR_HTTP_TOKEN",
-        "What clients send as `Authorization: Bearer ...`, at least 16 characters. Without the variable Weir " +
-          "makes a token, prints it once and keeps it in http.token of the data folder.",
+        "What clients send as `Authorization: Bearer ...`, at least 16 characters. Without it Weir makes " +
+          "one, prints it once and keeps it in http.token of the data folder.",
       ),
       hosts: startOption(
         names("names by which clients call this machine"),
         [],
-        "More names by which clients may call it, beside 127.0.0.1, localhost and the host of `listen`: " +
-          '"weir.internal", with the port if it is another. Others are refused.',
+        "Names by which clients may call it, beside 127.0.0.1, localhost and the host of `listen`: " +
+          '"weir.internal", with the port if it is another.',
       ),
     },
     "Health, metrics and channels over HTTP: docs/watch.md.",
@@ -246,7 +239,7 @@ export const fileSchema = z.strictObject({
       url: switchOption(
         secretOrNone,
         "",
-        'Where RabbitMQ is: "env:AMQP_URL", with AMQP_URL=amqp://user:password@host:5672/vhost. All daemons must ' +
+        'RabbitMQ: "env:AMQP_URL", with AMQP_URL=amqp://user:password@host:5672/vhost. All daemons must ' +
           'share one Postgres (database.url). "": this daemon is alone.',
       ),
       name: startOption(
@@ -255,7 +248,7 @@ export const fileSchema = z.strictObject({
           .regex(/^[\w.:@-]{0,100}$/)
           .describe('at most 100 letters, digits, ".", ":", "@", "_" and "-", or "" for one that is made'),
         "",
-        "This daemon's name in the cluster. \"\" is the machine's name and the process's number.",
+        "This daemon's name in the cluster. \"\": the machine's name and the process's number.",
       ),
       prefix: startOption(
         z
@@ -263,8 +256,8 @@ export const fileSchema = z.strictObject({
           .regex(/^[\w.-]{1,100}$/)
           .describe('1 to 100 letters, digits, ".", "_" and "-"'),
         "weir",
-        "How the names of its queues begin: the same for all daemons of a database, another for each cluster on " +
-          "one RabbitMQ.",
+        "The beginning of its queues' names: the same for all daemons of a database, another for each " +
+          "cluster on one RabbitMQ.",
       ),
     },
     "Several daemons on one database; RabbitMQ assigns them the channels: docs/scale.md.",
@@ -276,12 +269,12 @@ export const fileSchema = z.strictObject({
         .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
         .describe('the name of a language folder, such as "en"'),
       "en",
-      "The language of what Weir itself says to models and people: a folder under prompts/.",
+      "The language in which Weir itself speaks to models and people: a folder under prompts/.",
     ),
     dir: option(
       text('the path of a folder of templates, or "" for those that come with Weir', 4096),
       "",
-      'Your own folder of templates. Weir\'s stand in for those that it lacks. "" is none.',
+      'Your own folder of templates; Weir\'s replace those that it lacks. "": none.',
     ),
   }),
   platforms: table("platforms", {
@@ -289,13 +282,13 @@ export const fileSchema = z.strictObject({
       url: switchOption(
         loopbackUrl,
         "",
-        'A chat platform for tests and scripts: the address of its local HTTP server. "" switches it off.',
+        'A chat platform for tests and scripts: the address of its local HTTP server. "": off.',
       ),
       max_text_length: startOption(
         whole(100, MAX_LOOPBACK_TEXT, "characters"),
         MAX_LOOPBACK_TEXT,
-        "Longest text of one message; longer answers are sent in parts. Do not change it while a part is still " +
-          "to be sent.",
+        "Most characters of one message; longer answers are sent in parts. Do not change it while one is " +
+          "being sent.",
       ),
     }),
     ...platformTables,
@@ -308,16 +301,15 @@ export const fileSchema = z.strictObject({
     .register(optionTexts, {
       about:
         "Who answers where. The first [[bindings]] that matches a channel holds; if none matches, nobody " +
-        "answers. Without any, the first agent answers direct messages and mentions everywhere and reads nothing " +
-        "else: those below.",
+        "answers. Without any, the first agent answers direct messages and mentions everywhere, and reads " +
+        "nothing else: those below.",
       samples: PLATFORM_ROWS.map(({ key, title }, index) => ({
         about: index === 0 ? "" : `The same for ${title}.`,
         values: { agent: "main", platform: key, listen: false },
       })),
     }),
   defaults: z.strictObject(agentOptions).describe("a table, [defaults]").optional().register(optionTexts, {
-    about:
-      "What holds for every agent that does not say otherwise. Each option may also stand in [[agents]].",
+    about: "What holds for every agent that does not say otherwise in [[agents]].",
   }),
   agents: z
     .array(agentSchema)
@@ -327,8 +319,8 @@ export const fileSchema = z.strictObject({
     .optional()
     .register(optionTexts, {
       about:
-        'The agents. Without any, there is one called "main". Each may have any option of [defaults] for itself, ' +
-        "and behind it [agents.compaction], [agents.pruning], [agents.memory] and [agents.subagents].",
+        'The agents. Without any, there is one called "main". Each may have any option of [defaults], and ' +
+        "after it tables such as [agents.compaction].",
       samples: [
         { about: "", values: { id: "main", name: "", aliases: [], mention_roles: [], shared_memory: [] } },
       ],
@@ -339,8 +331,8 @@ export const fileSchema = z.strictObject({
     .optional()
     .register(optionTexts, {
       about:
-        "What is true of a model, for each use of it. NAME is what its server calls it, in quotes: " +
-        '[models."llama3.1:8b"]. Owners may choose it for a channel with /model, also if the table is empty.',
+        'What is true of a model, by its server\'s name for it: [models."llama3.1:8b"]. Owners may choose ' +
+        "it with /model, also if the table is empty.",
     }),
 });
 

@@ -25,8 +25,8 @@ export const mcpSchema = z.strictObject({
   command: option(
     text("the program that is the server, in quotes", 4096),
     "",
-    "A program that is the server and speaks over standard input and output. Weir starts it, in the folder " +
-      "of this file.",
+    "The program that is the server, over standard input and output. Weir starts it in the folder of this " +
+      "file.",
   ),
   args: option(
     z.array(argument).max(100).describe("a list of arguments, in quotes"),
@@ -69,13 +69,14 @@ export const mcpSchema = z.strictObject({
     oneOf(ASK_MODES),
     "writes",
     'Which calls wait until somebody approves them: "always" each, "never" none, "writes" those of tools ' +
-      "that the server does not call read-only, about which it may lie.",
+      "that the server does not call read-only.",
   ),
 });
 
 const MCP_ABOUT =
-  "Tools of servers that speak the Model Context Protocol: [[agents.mcp]] behind an [[agents]], for that agent alone. A name and a " +
-  "command (or an url) are enough. Examples: docs/mcp.md. Each option: docs/configuration.md.";
+  "Tools of servers that speak the Model Context Protocol: [[agents.mcp]] after an [[agents]], for that " +
+  "agent alone. A name and a command (or an url) are enough. Examples: docs/mcp.md. Each option: " +
+  "docs/configuration.md.";
 
 export const mcp = z
   .array(mcpSchema)

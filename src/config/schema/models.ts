@@ -24,8 +24,8 @@ export const modelSchema = z
     context_window: option(
       windowSize,
       0,
-      "The model's window, in tokens of one call. It goes over an agent's context_window. 0: as the server " +
-        "lists it, or the table of known models.",
+      "The model's window in tokens, over an agent's context_window. 0: as the server lists it, or the " +
+        "table of known models.",
     ),
     max_output_tokens: option(
       whole(0, 1_000_000, "tokens"),
@@ -35,35 +35,35 @@ export const modelSchema = z
     price_in: option(
       price,
       "unknown",
-      'Price of a million tokens of a request: 0.25. Set it with price_out; 0 is free. "unknown": as the ' +
-        "server lists it, or the table of known models.",
+      'Dollars for a million tokens of a request: 0.25. Set it with price_out. "unknown": as the server ' +
+        "lists it, or the table of known models.",
     ),
-    price_out: option(price, "unknown", "Price of a million tokens of its answers."),
+    price_out: option(price, "unknown", "The same of its answers."),
     price_cached: option(
       z
         .union([dollars, z.literal("price_in")])
         .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "Price of a million tokens that the provider had in its cache.",
+      "The same of what the provider had in its cache.",
     ),
     write_price: option(
       z
         .union([dollars, z.literal("price_in")])
         .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
       "price_in",
-      "Price of a million tokens that the provider writes to its cache.",
+      "The same of what the provider writes to its cache.",
     ),
     sees_images: option(
       flag,
       true,
-      "false: the model is sent no pictures, also as a fallback of an agent with sees_images = true.",
+      "false: the model gets no pictures, also as a fallback of an agent with sees_images = true.",
     ),
     cache_markers: startOption(
       z.union([flag, z.enum(["breakpoints", "auto"])]).describe('true, false, "breakpoints" or "auto"'),
       "auto",
       "true: requests carry cache marks, also behind a gateway: cache_control for Anthropic's models, " +
-        'breakpoints for those named gpt-5.6 or later. "breakpoints": these, whatever the name. "auto": where ' +
-        "the server is known to want them.",
+        'breakpoints from gpt-5.6 on. "breakpoints": these, whatever the name. "auto": where the server is ' +
+        "known to want them.",
     ),
   })
   .describe('a table, [models."NAME"]');
@@ -73,7 +73,7 @@ export const API_CHOICES = ["auto", "chat", "responses", "messages"] as const;
 const api = oneOf(API_CHOICES);
 const API_ABOUT =
   'Its API: "chat" is OpenAI\'s Chat Completions, which nearly every server speaks, "responses" OpenAI\'s ' +
-  'Responses, "messages" Anthropic\'s Messages. "auto" knows their own servers, and learns from refusals.';
+  'Responses, "messages" Anthropic\'s. "auto" knows their servers, and learns from refusals.';
 
 export const apiOption = startOption(api, "auto", API_ABOUT);
 
@@ -84,10 +84,10 @@ const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 const serverSchema = z
   .strictObject({
     base_url: namedServerUrl.register(optionTexts, {
-      about: "Its address, or the variable that holds it. It must be set.",
+      about: "Its address, or the variable that holds it: required.",
       shown: "https://openrouter.ai/api/v1",
     }),
-    api_key: option(secretOrNone, "", 'The variable with its key: "env:OPENROUTER_API_KEY". "" is none.'),
+    api_key: option(secretOrNone, "", 'The variable with its key: "env:OPENROUTER_API_KEY". "": none.'),
     api: option(api, "auto", "As in [llm]."),
     headers: option(
       z
@@ -114,7 +114,6 @@ export const serversSchema = z
   .optional()
   .register(optionTexts, {
     about:
-      "More model servers: [llm.servers.NAME] for each. NAME/model is a model of one, wherever a model is " +
-      "named. If [llm] names no server, the first of them answers names without a server. Examples: " +
-      "docs/models.md.",
+      "More model servers: [llm.servers.NAME] for each. NAME/model is a model of one. If [llm] names no " +
+      "server, the first answers names without a server. Examples: docs/models.md.",
   });

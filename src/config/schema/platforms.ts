@@ -38,59 +38,44 @@ export const bindingSchema = z.strictObject({
   also: option(
     names("ids of agents"),
     [],
-    'Agents that can be asked here as well, by "@id", "@name" or an alias. Each answers under its own name.',
+    'Agents that can be asked here as well, by "@id", "@name" or an alias.',
   ),
   workspaces: option(
     names("ids or names of servers or teams"),
     [],
-    "Only these servers (teams), and only these channels: names or ids. [] is all. On Discord names hold " +
-      "only in the servers that the bot was in when Weir first started with them, and in those whose id stands " +
-      "here (docs/run.md).",
+    "Only these servers (teams) and channels: names or ids. []: all. When names hold on Discord: " +
+      "docs/run.md.",
   ),
   channels: option(names("ids or names of channels"), []),
-  threads: option(
-    flag,
-    true,
-    "Whether it holds for threads of these channels, and for direct messages. A thread's own name does not " +
-      "count.",
-  ),
+  threads: option(flag, true, "Whether it holds for threads of these channels, and for direct messages."),
   dms: option(flag, true),
   mention_required: option(
     flag,
     true,
-    "true: in a channel only a mention of the bot or a reply to it is answered. false: every message. Direct " +
-      "messages, and threads in which the agent takes part, need no mention.",
+    "true: in a channel only mentions of the bot and replies to it are answered, in threads in which the " +
+      "agent takes part every message. false: every message.",
   ),
-  listen: option(
-    flag,
-    true,
-    "true: unanswered messages are read as context. The default for bindings of your own.",
-  ),
+  listen: option(flag, true, "true: unanswered messages are read as context."),
   allow_users: option(
     names("ids of people"),
     [],
-    "Who is answered and may give commands: ids of people; ids or names of roles. If both are empty, all who " +
-      "see the channel. In direct messages allow_users leaves only these people and the owners, of those whom " +
-      "dm allows; roles do not count there.",
+    "Who is answered and may give commands: ids of people; ids or names of roles. Both empty: all who see " +
+      "the channel. In direct messages roles do not count, and allow_users leaves only these people and " +
+      "owners, if dm allows them.",
   ),
   allow_roles: option(names("ids or names of roles"), []),
-  allow_bots: option(
-    flag,
-    false,
-    "Whether other bots are read and answered. They give no commands. Weir stops if bots only talk with one " +
-      "another.",
-  ),
+  allow_bots: option(flag, false, "Whether other bots are read and answered. They give no commands."),
   rate_limit: option(
     whole(0, 1000, "turns a minute, 0 for no limit"),
     20,
-    "Answers and commands of one person in a minute; 0 is no limit. More messages are read and not answered, " +
-      "more commands not run, but for /stop. Messages during an answer count as one.",
+    "Answers and commands of one person in a minute; 0: no limit. More messages are read and not answered, " +
+      "more commands not run, but for /stop.",
   ),
   streaming: option(flag, true, "Whether an answer is shown while it is written."),
   acknowledge: option(
     text('an emoji, such as "👀", or "" for none', 64),
     "",
-    'An emoji under each message that will be answered, such as "👀".',
+    'An emoji under each message that will be answered: "👀".',
   ),
   memory_share: option(
     oneOf(BINDING_SHARES),

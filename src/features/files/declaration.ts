@@ -7,8 +7,8 @@ const options = table(
     attach: option(
       flag,
       false,
-      "true: the agent has a tool that sends a text, or a picture of a tool, as a file behind its answer, on " +
-        "Discord and Slack.",
+      "true: the agent can send a text, or a picture of a tool, as a file after its answer, on Discord and " +
+        "Slack.",
     ),
   },
   "Files that the agent sends.",

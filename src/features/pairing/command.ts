@@ -10,7 +10,7 @@ import { forOwners, isNamedOwner } from "../../admin/commands/permissions.ts";
 /** It needs no channel in the log: an owner may never have spoken to the bot. */
 export const pairCommand: Command = {
   name: "pair",
-  help: "let somebody in who was told a code, or see who waits",
+  help: "let a stranger in by a code, or see who waits",
   argument: { name: "code", form: "CODE", help: "the code that they were told" },
   allowed: "owners",
   runAnywhere: pair,

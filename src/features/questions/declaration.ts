@@ -21,39 +21,35 @@ const options = table(
         .custom<Readonly<Record<string, AskMode>>>(isModesOfTools)
         .describe('names of tools, each with "always", "never" or "writes", such as { note = "always" }'),
       {},
-      'Tools whose calls a person has to allow first: { note = "always" }. "writes": unless the tool says that ' +
-        'it only reads. "never": also if the tool asks by itself.',
+      'Tools whose calls a person has to allow: { note = "always" }. "writes": unless the tool only reads, ' +
+        'as it says. "never": even if the tool asks for it.',
     ),
     approvers: option(
       names("ids of people, behind their platform"),
       [],
-      'Who may allow a call: ["discord:123456789012345678", "slack:U012AB3CD"]. On a platform without one, its ' +
-        "owners and owner_roles; at the terminal, whoever sits there.",
+      'Who may allow a call: ["discord:123456789012345678", "slack:U012AB3CD"]. On a platform without one, ' +
+        "its owners.",
     ),
     expire_ms: option(
       whole(1000, 4 * WEEK_MS, "milliseconds"),
       24 * HOUR_MS,
-      "How long a call waits for a decision (a day). Then it is denied.",
+      "How long a call waits (a day). Then it is denied.",
     ),
   },
-  "Which calls of tools wait until a person allows them. The agent goes on meanwhile: docs/questions.md.",
+  "Which calls of tools wait until a person allows them: docs/questions.md.",
 );
 
 const asking = table(
   "….questions",
   {
-    enabled: option(
-      flag,
-      true,
-      "true: the agent can ask questions, which people see as buttons. false: it has no tool for that.",
-    ),
+    enabled: option(flag, true, "true: the agent can ask questions, which people see as buttons."),
     expire_ms: option(
       whole(1000, 4 * WEEK_MS, "milliseconds"),
       24 * HOUR_MS,
-      "How long a question waits (a day), unless the agent says. Then the agent goes on without an answer.",
+      "How long a question waits (a day), unless the agent says.",
     ),
   },
-  "Questions of the agent with two to five choices. The agent goes on meanwhile.",
+  "Questions of the agent with two to five choices: docs/questions.md.",
 );
 
 /** The tool by which an agent asks. */

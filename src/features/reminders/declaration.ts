@@ -19,15 +19,12 @@ export interface Schedule {
 const options = table(
   "….reminders",
   {
-    enabled: option(
-      flag,
-      true,
-      "true: the agent can set reminders. false: it has no tool for that; /remind and schedules stay.",
-    ),
+    enabled: option(flag, true, "true: the agent can set reminders. false: only /remind and schedules."),
     grace_ms: option(
       whole(0, 31 * 24 * HOUR_MS, "milliseconds"),
       24 * HOUR_MS,
-      "How late a reminder may come that was due while Weir was away (a day). Later it is told as missed.",
+      "How late a reminder may come that was due while Weir was away (a day). Later it is reported as " +
+        "missed.",
     ),
   },
   "What the agent says at a time: docs/reminders.md.",
@@ -40,7 +37,7 @@ const schedule = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$/)
     .describe('a name of at most 40 letters, digits, spaces, - and _, such as "standup"')
     .register(optionTexts, {
-      about: "Its name, unique for the agent: a changed schedule is known by it.",
+      about: "Its name, unique for the agent.",
       shown: "standup",
     }),
   cron: z.string().trim().min(1).max(100).describe(CRON_EXPECTED).register(optionTexts, {
@@ -71,7 +68,7 @@ const schedule = z.strictObject({
     .max(LONGEST_REMINDER)
     .describe(`what the agent is to do then: at most ${LONGEST_REMINDER} characters`)
     .register(optionTexts, {
-      about: "What the agent is to do then, in your words.",
+      about: "What the agent is to do then.",
       shown: "Ask who is stuck on what.",
     }),
 });
@@ -82,7 +79,8 @@ const schedules = z
   .describe("one or more [[agents.schedules]]")
   .default([])
   .register(optionTexts, {
-    about: "What an agent does again and again, behind its [[agents]]. What is no longer here has ended.",
+    about:
+      "What an agent does again and again, after its [[agents]]. A schedule that is taken out has ended.",
     samples: [
       {
         about: "",

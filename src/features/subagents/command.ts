@@ -15,7 +15,7 @@ import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
 
 export const agentsCommand: Command = {
   name: "agents",
-  help: "subagents that are at work here; whoever asked may stop one",
+  help: "subagents that are at work here; the asker may stop one",
   argument: { name: "what", form: "stop NUMBER", help: "end one at once" },
   allowed: "everybody",
   run: agents,

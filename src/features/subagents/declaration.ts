@@ -8,20 +8,20 @@ const options = table(
     enabled: option(
       flag,
       false,
-      "true: the agent may have subagents work on tasks, which cost what they use. false: it has no tool for " +
-        "that.",
+      "true: the agent may have subagents work on tasks, which cost what they use.",
     ),
     wait_ms: option(
       whole(0, HOUR_MS, "milliseconds"),
       30_000,
-      "How long an answer waits for a subagent. A longer one goes on, and the agent reports when it has ended.",
+      "How long an answer waits for a subagent. One that takes longer goes on, and the agent reports its " +
+        "end.",
     ),
     max_parallel: option(
       whole(1, 100, "subagents"),
       4,
       "How many work at the same time in one channel; others wait.",
     ),
-    max_steps: option(whole(1, 1000, "steps"), 16, "How often one may use tools before it has to report."),
+    max_steps: option(whole(1, 1000, "steps"), 16, "How often one may use tools before it must report."),
     timeout_ms: option(
       whole(1000, 24 * HOUR_MS, "milliseconds"),
       900_000,
@@ -35,8 +35,8 @@ const options = table(
         )
         .describe("a table of names and texts; names are small letters, digits and -"),
       {},
-      "Who a subagent may be: names that the agent chooses from, and how its instructions begin: { researcher " +
-        '= "You compare sources, and say where they disagree." }.',
+      "Names from which the agent chooses, and how the subagent's instructions begin: { researcher = \"You " +
+        'compare sources, and say where they disagree." }.',
     ),
   },
   "Helpers that work on a task while the agent goes on: docs/subagents.md.",

@@ -16,14 +16,14 @@ const options = ({ secret, shardCount, startOption }: OptionKit) => ({
   token: startOption(
     secret,
     "env:DISCORD_TOKEN",
-    "Discord is on if the bot's token is set: put DISCORD_TOKEN=... into the environment or into .env. How to make a bot " +
-      `and invite it: ${GUIDE}.`,
+    "Discord is on if the bot's token is set: DISCORD_TOKEN=... in the environment or .env. How to make and invite " +
+      `a bot: ${GUIDE}.`,
   ),
   shards: startOption(
     shardCount,
     1,
-    'Connections among which the bot\'s servers are divided; "auto" is what Discord recommends. Above 2,500 ' +
-      "servers it wants more than one.",
+    'Connections among which the bot\'s servers are divided, one for each 2,500 at least; "auto": as ' +
+      "Discord recommends.",
   ),
 });
 

@@ -26,16 +26,15 @@ const options = ({ flag, listenAddress, oneOf, secret, startOption }: OptionKit)
   mode: startOption(
     oneOf(["socket", "http"]),
     "socket",
-    '"socket": Weir connects to Slack. "http": Slack calls Weir at the address where it listens, which Slack ' +
-      "must reach.",
+    '"socket": Weir connects to Slack. "http": Slack calls Weir where it listens.',
   ),
   signing_secret: startOption(secret, "env:SLACK_SIGNING_SECRET"),
   listen: startOption(listenAddress("127.0.0.1:3000"), "127.0.0.1:3000"),
   agent_view: startOption(
     oneOf(["auto", "on", "off"]),
     "auto",
-    '"on": each message that begins a thread in direct messages is a conversation of its own, as Slack wants ' +
-      'it of agents. "off": direct messages are one conversation. "auto": as Slack\'s messages show it.',
+    '"on": each message that begins a thread in direct messages is a conversation of its own, as Slack ' +
+      'wants of agents. "off": direct messages are one. "auto": as Slack\'s messages show it.',
   ),
   feedback_buttons: startOption(
     flag,

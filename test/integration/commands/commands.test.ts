@@ -113,7 +113,7 @@ describe("what holds for everybody is the owners' to change", () => {
     await using weir = await start(server);
     const [{ room }, dm] = [await discord(), await discord("dm")];
     const strange = await command(weir, room, "help", ANN, "discord");
-    assert.match(strange, /^\/reset {2}start afresh.*\(owners only\)$/m);
+    assert.match(strange, /^\/reset {2}start again.*\(owners only\)$/m);
     assert.match(strange, /^\/remember \[TEXT\] {2}/m);
     assert.doesNotMatch(await command(weir, room, "help", MODERATOR, "discord"), /owners/);
     assert.doesNotMatch(await command(weir, dm.room, "help", ANN, "discord"), /owners/);
