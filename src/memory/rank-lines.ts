@@ -66,7 +66,7 @@ const USUAL_LENGTH = 12;
 const SHORT = 3;
 /** Weight of a participant's name: lines contain it more often to address them than to speak about them. */
 const NAME = 0.7;
-const NAMED_SPEAKER = 1.6;
+const NAMED_SPEAKER = 2.5;
 /** Factor of a line that asks: a question says less than an answer. */
 const ASKS = 0.8;
 /** Factor of a line that mentions a time, if the question asks for a time. */
@@ -257,12 +257,13 @@ function lineFactor(
   dates: readonly AskedDate[],
 ): (place: number) => number {
   const { told, times, authors, saidBy, asks, wordsFrom, wordsTo, lengths } = lines;
-  const named = namedSpeaker(query.question, authors) ?? query.self ?? "";
-  const speaker = named === "" ? -1 : authors.indexOf(named);
+  const named = speakersNamed(query.question, authors);
+  const asked = named.length > 0 ? named : [query.self ?? []].flat();
+  const speakers = new Set(asked.map((name) => authors.indexOf(name)));
   const asksTime = ASKS_TIME.test(query.question);
   return (place) => {
     let factor = 1 - Math.exp(-lengthOf(lengths, place) / SHORT);
-    if (saidBy[place] === speaker) factor *= NAMED_SPEAKER;
+    if (speakers.has(saidBy[place] ?? -1)) factor *= NAMED_SPEAKER;
     if (asks[place] === 1) factor *= ASKS;
     if (asksTime && TIME.test(told.slice(wordsFrom[place], wordsTo[place]))) factor *= TELLS_TIME;
     return dates.length === 0 ? factor : factor * dateFactor(dates, times[place] ?? Number.NaN);
@@ -278,16 +279,15 @@ function dateFactor(dates: readonly AskedDate[], at: number): number {
 const NAMES = /[\p{L}\p{N}_]{2,}/gu;
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2}`, "u");
 
-/** The one author whom the question names; null: no author, or several. */
-export function namedSpeaker(question: string, authors: readonly string[]): string | null {
+/** The authors whom the question names. */
+export function speakersNamed(question: string, authors: readonly string[]): string[] {
   const asked = question.toLowerCase();
   const words = new Set(asked.match(/[\p{L}\p{N}_]+/gu));
-  const named = authors.filter((author) =>
+  return authors.filter((author) =>
     (author.toLowerCase().match(NAMES) ?? []).some(
       (name) => words.has(name) || (UNSPACED.test(name) && asked.includes(name)),
     ),
   );
-  return named.length === 1 ? (named[0] ?? null) : null;
 }
 
 /** A line of a conversation that is about the question is more likely to be what is asked for. @param scores change */

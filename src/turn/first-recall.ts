@@ -8,8 +8,8 @@ import { type Wanted, wantedBy } from "../memory/recall-worth.ts";
 /** Most recalled entries, and most memories, of a turn, by how much its messages ask for. */
 const LIMITS: Readonly<Record<Wanted, { readonly entries: number; readonly memories: number }>> = {
   told: { entries: 20, memories: 6 },
-  one: { entries: 80, memories: 10 },
-  several: { entries: 120, memories: 16 },
+  one: { entries: 120, memories: 24 },
+  several: { entries: 160, memories: 36 },
 };
 
 /** The parts of a message that a look-up uses. */

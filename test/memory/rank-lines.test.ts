@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { namedSpeaker, rankLines, type RankingQuery } from "../../src/memory/rank-lines.ts";
+import { rankLines, type RankingQuery, speakersNamed } from "../../src/memory/rank-lines.ts";
 import { columnsOf, type FoundLine } from "../support/found-lines.ts";
 
 const START = Date.UTC(2026, 4, 7, 12);
@@ -55,13 +55,19 @@ describe("lines are ranked", () => {
     assert.deepEqual(rank("x", ["boat"], []), []);
   });
 
-  test("by who said it, where the question names one person", () => {
+  test("by who said it, where the question names people", () => {
     const lines = [line(10, "Ann", `tea ${PAD}`), line(30, "Ben", `tea ${PAD}`)];
     assert.deepEqual(seqs("what tea does Ann like?", ["tea"], lines), [10, 30]);
     assert.deepEqual(seqs("what tea does Ben's sister like?", ["tea"], lines), [30, 10]);
-    assert.equal(namedSpeaker("do Ann and Ben like tea?", ["Ann", "Ben"]), null);
-    assert.equal(namedSpeaker("is it an annex?", ["Ann", "Ben"]), null);
-    assert.equal(namedSpeaker("鈴木さんは何が好き？", ["鈴木", ""]), "鈴木");
+    const three = [
+      line(10, "Ann", `tea ${PAD}`),
+      line(30, "Cem", `tea ${PAD}`),
+      line(50, "Ben", `tea ${PAD}`),
+    ];
+    assert.equal(seqs("what tea do Ann and Ben like?", ["tea"], three).at(-1), 30);
+    assert.deepEqual(speakersNamed("do Ann and Ben like tea?", ["Ann", "Cem", "Ben"]), ["Ann", "Ben"]);
+    assert.deepEqual(speakersNamed("is it an annex?", ["Ann", "Ben"]), []);
+    assert.deepEqual(speakersNamed("鈴木さんは何が好き？", ["鈴木", ""]), ["鈴木"]);
   });
 
   test("by when it was said, where the question names a date", () => {
