@@ -23,6 +23,11 @@ export interface Tool {
   readonly asks?: AskMode;
   /** It changes nothing. Default: it may. */
   readonly isReadOnly?: boolean;
+  /**
+   * Its results tell what neither the log nor a memory nor a file of Weir's has, so that they may prove a memory. Default: they repeat
+   * such texts, or tell nothing.
+   */
+  readonly findsOut?: true;
   /** The smallest window, in tokens, in which its definition is worth its room. Default: any. */
   readonly leastWindow?: number;
   /**

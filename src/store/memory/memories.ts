@@ -19,6 +19,7 @@ import {
   dissentOf,
   memoryOf,
   refersOf,
+  toolOf,
 } from "./memory-rows.ts";
 import {
   type AskingChannel,
@@ -361,11 +362,19 @@ export async function readStatements(
   const rows = await client.query<
     Pick<
       RawMemory,
-      "id" | "type" | "assertedBy" | "validFrom" | "statement" | "refersFrom" | "refersTo" | "otherwise"
+      | "id"
+      | "type"
+      | "assertedBy"
+      | "tool"
+      | "validFrom"
+      | "statement"
+      | "refersFrom"
+      | "refersTo"
+      | "otherwise"
     >
   >(
     "memories_read_in",
-    `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
+    `select m.id, m.type, m.asserted_by, m.tool, m.valid_from, m.statement,
             m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
        from channels here cross join lateral (
          select * from memories m where m.id = any($2) and ${seenBy("coalesce($3::text, here.agent)", "here.id", "here.workspace", "here.kind")}
@@ -377,7 +386,10 @@ export async function readStatements(
       const { id, type, assertedBy, validFrom: at, statement } = row;
       const otherwise = row.otherwise?.filter((other) => ids.includes(other.id)) ?? [];
       const dissent = dissentOf({ otherwise: otherwise.length > 0 ? otherwise : null });
-      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissent }];
+      return [
+        id,
+        { type, assertedBy, at: new Date(at), statement, ...toolOf(row), ...refersOf(row), ...dissent },
+      ];
     }),
   );
 }
