@@ -10,7 +10,7 @@ import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../../core/forget-me.ts";
 import { type MemoryId, memoryId } from "../../core/ids.ts";
-import { type Memory, whoseOf } from "../../core/memory.ts";
+import type { Memory } from "../../core/memory.ts";
 import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
 import { counted, normalForm, plainDigits, storableLine } from "../../text/text.ts";
 import { withoutUnseen } from "../../text/unseen.ts";
@@ -155,7 +155,7 @@ async function forgetOne(parts: CommandParts, command: AskedCommand, id: number)
   }
   const { platform } = channel.address;
   if (memory.asserter !== asker.id && !ownsPlace(parts, command)) {
-    const ofNobody = memory.tool === undefined ? "my own statement" : whoseOf(memory);
+    const ofNobody = memory.tool === undefined ? "my own statement" : `what the tool ${memory.tool} has seen`;
     const whose = memory.asserter === null ? ofNobody : `${memory.assertedBy}'s statement`;
     const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
     return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;

@@ -52,6 +52,20 @@ describe("/memory", () => {
     );
   });
 
+  test("tells what a tool has seen as the tool's", () => {
+    const seen = { ...memory, type: "observation", assertedBy: "look_up", tool: "look_up" } as const;
+    assert.match(
+      formatMemories([seen], time),
+      /observation · seen by the tool look_up, 2026-11-21, 2 proofs$/,
+    );
+    const sources = [{ seq: 4, quote: "tea", author: "look_up", at: memory.at }];
+    const where = { agent: agentId("main"), channel: { platform: "test", name: "room" } };
+    assert.match(
+      formatMemoryCard({ ...seen, ...where, sources }, time),
+      /seen by the tool look_up, 2026-11-21 14:05/,
+    );
+  });
+
   test("tells until when what holds no more was true", () => {
     const text = formatMemories([{ ...memory, until: new Date("2026-11-23T08:00:00Z") }], time);
     assert.match(text, /preference · Ann, 2026-11-21 until 2026-11-23, 2 proofs$/);
