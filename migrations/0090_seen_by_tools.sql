@@ -228,8 +228,9 @@ create trigger entries_end_seen after update on entries
   execute function entries_end_seen();
 
 -- Ends the proofs that tools returned for deleted messages: a turn called them that had these to answer, or a person allowed a call of
--- such a turn. The caller holds the channel's row lock. Returns the memories that were removed.
-create function take_seen(p_channel bigint, p_deleted bigint[]) returns bigint[] language plpgsql as $$
+-- such a turn. p_deleted, p_messages: entries, and platforms' ids of others. The caller holds the channel's row lock. Returns the memories
+-- that were removed.
+create function take_seen(p_channel bigint, p_deleted bigint[], p_messages text[]) returns bigint[] language plpgsql as $$
 declare v_seq bigint; v_gone bigint[] := '{}';
 begin
   for v_seq in
@@ -241,7 +242,7 @@ begin
       left join turns asking on asking.id = a.turn_id
      where m.channel_id = p_channel and m.tool is not null and exists (
        select from entries d
-        where d.channel_id = p_channel and d.seq = any (p_deleted) and d.addressed
+        where d.channel_id = p_channel and (d.seq = any (p_deleted) or d.message_id = any (p_messages)) and d.addressed
           and (d.seq between t.from_seq and t.to_seq or d.seq between asking.from_seq and asking.to_seq))
      order by s.seq
   loop

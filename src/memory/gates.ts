@@ -9,7 +9,7 @@ import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 import { marksOf } from "./statement-marks.ts";
 import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
-import { isShown, seenFault, shownParts } from "./seen-by-tool.ts";
+import { isShown, seenFault, type ShownResult, shownResult } from "./seen-by-tool.ts";
 import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { type Fault, statedFault, supportFault } from "./support-gate.ts";
@@ -168,9 +168,7 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   if (fault !== null) return fault;
   const found = findSources(item, context);
   if ("why" in found) return found;
-  return found.kind === "seen"
-    ? checkSeen(item, found.results, context)
-    : checkSaid(item, found.said, context);
+  return found.kind === "seen" ? checkSeen(item, found.seen, context) : checkSaid(item, found.said, context);
 }
 
 /** A memory that people's words prove. */
@@ -202,20 +200,18 @@ function checkSaid(
 /** A memory that results of a tool prove: whatever kind the model names, it is what the tool saw. */
 function checkSeen(
   given: Item,
-  results: readonly [ToolResultEntry, ...ToolResultEntry[]],
+  seen: readonly [ShownResult, ...ShownResult[]],
   context: Checking,
 ): MemoryDraft | Fault {
   const item = { ...given, type: "observation" as const };
-  const fault = seenFault(item, results, context);
+  const fault = seenFault(item, seen, context);
   if (fault !== null) return fault;
-  const [first, ...rest] = results;
-  const shown = (entry: ToolResultEntry): ToolResultEntry => ({
-    ...entry,
-    text: shownParts(entry.text).join("\n"),
-  });
-  const refers = timeOf(item, [shown(first), ...rest.map(shown)], context);
+  const [first, ...rest] = seen;
+  const dated = ({ entry, parts }: ShownResult): Dated => ({ text: parts.join("\n"), at: entry.at });
+  const refers = timeOf(item, [dated(first), ...rest.map(dated)], context);
   if (refers !== null && "why" in refers) return refers;
-  const tool = displayName(first.tool);
+  const tool = displayName(first.entry.tool);
+  const results = seen.map(({ entry }) => entry);
   return {
     ...draftOf(item, results, refers),
     assertedBy: tool,
@@ -264,13 +260,15 @@ function termFault({ subject, statement }: Item, cited: readonly Source[], words
   return null;
 }
 
+type Dated = Pick<Source, "text" | "at">;
+
 /**
  * The days that a statement refers to: as the model gives them, if a cited line names them; by default as the statement's or
  * the quote's own words do. A fault if the given days are wrong.
  */
 function timeOf(
   { refers_to: given, statement, quote }: Item,
-  cited: readonly [Source | ToolResultEntry, ...(Source | ToolResultEntry)[]],
+  cited: readonly [Dated, ...Dated[]],
   { dayOf }: Checking,
 ): DayRange | Fault | null {
   if (given === undefined || given === null || given.trim() === "")
@@ -377,7 +375,7 @@ export function isRestated(text: string, prompt: string): boolean {
 
 type Proving =
   | { readonly kind: "said"; readonly said: readonly [Source, ...Source[]] }
-  | { readonly kind: "seen"; readonly results: readonly [ToolResultEntry, ...ToolResultEntry[]] };
+  | { readonly kind: "seen"; readonly seen: readonly [ShownResult, ...ShownResult[]] };
 
 /**
  * The cited entries that prove the memory, in citation order; or why there is no such entry. A tool's result proves nothing beside what
@@ -385,31 +383,32 @@ type Proving =
  */
 function findSources(item: Item, context: Checking): Proving | Fault {
   const found = new Map<Seq, Source>();
-  const seen = new Map<Seq, ToolResultEntry>();
+  const seen = new Map<Seq, ShownResult>();
   const quote = normalWords(item.quote);
   let fault: Fault | null = null;
   for (const number of item.sources) {
     const checked = checkSource(number, { type: item.type, quote }, context);
     if ("why" in checked) fault ??= checked;
-    else if (checked.kind === "tool_result") seen.set(checked.seq, checked);
+    else if ("parts" in checked) seen.set(checked.entry.seq, checked);
     else found.set(checked.seq, checked);
   }
   const [first, ...rest] = found.values();
   if (first !== undefined) return { kind: "said", said: [first, ...rest] };
   const [result, ...others] = seen.values();
   if (result === undefined) return fault ?? malformed("it has no sources");
-  return { kind: "seen", results: [result, ...others.filter(({ tool }) => tool === result.tool)] };
+  return { kind: "seen", seen: [result, ...others.filter(({ entry }) => entry.tool === result.entry.tool)] };
 }
 
 function checkSource(
   number: number,
   { type, quote }: Pick<Item, "type" | "quote">,
   context: LineContext & Pick<Checking, "words" | "lines">,
-): Source | ToolResultEntry | Fault {
+): Source | ShownResult | Fault {
   const entry = context.sources.get(number);
   if (entry === undefined) return { reason: "range", why: `there is no line ${number}` };
   if (entry.deleted) return { reason: "range", why: `line ${number} was deleted` };
-  if (entry.kind === "tool_result" && context.lines !== "asked") return checkResult(number, entry, quote);
+  if (entry.kind === "tool_result" && context.lines !== "asked")
+    return checkResult(number, entry, quote, context);
   const isOwn = entry.kind === "assistant";
   if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
     return { reason: "speaker", why: `line ${number} was not said by a person` };
@@ -425,14 +424,20 @@ function checkSource(
   return entry;
 }
 
-function checkResult(number: number, entry: ToolResultEntry, quote: string): ToolResultEntry | Fault {
+function checkResult(
+  number: number,
+  entry: ToolResultEntry,
+  quote: string,
+  { sources }: LineContext,
+): ShownResult | Fault {
   if (entry.isFinding !== true || entry.agent !== undefined)
     return {
       reason: "speaker",
       why: `line ${number} was not said by a person, and it is no result of a tool that proves anything`,
     };
-  return isShown(quote, entry)
-    ? entry
+  const shown = shownResult(entry, sources.values());
+  return isShown(quote, shown)
+    ? shown
     : { reason: "quote", why: `the quote does not stand in line ${number}: copy the words exactly` };
 }
 
@@ -442,5 +447,6 @@ function checkResult(number: number, entry: ToolResultEntry, quote: string): Too
  */
 export function findLine(number: number, quote: string, context: LineContext): UserEntry | Fault {
   const found = checkSource(number, { type: "fact", quote }, { ...context, words: new Words() });
-  return "why" in found || found.kind === "user" ? found : malformed(`line ${number} is no person's`);
+  if ("why" in found || ("kind" in found && found.kind === "user")) return found;
+  return malformed(`line ${number} is no person's`);
 }

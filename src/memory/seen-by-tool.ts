@@ -1,5 +1,6 @@
-import type { ToolResultEntry } from "../core/entry.ts";
+import { argumentValues, type Entry, type ToolResultEntry } from "../core/entry.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
+import { tellingTerms } from "../text/terms.ts";
 import { headAndTail } from "../text/text.ts";
 import { plantsMemory, tellsReader } from "./planted-instructions.ts";
 import { isCovered, namesPerson, type NearLine, unfoundPart } from "./statement-support.ts";
@@ -17,26 +18,43 @@ export const SHOWN_RESULT = 1200;
 /** Signs around the values of JSON and of tables: each value is a sentence of its own. */
 const AROUND_VALUES = /["“”„«»「」『』{}[\]|]+/gu;
 
-/** The parts of a result that a summariser is shown: all of it, or its beginning and its end. */
-export function shownParts(text: string): string[] {
-  if (text.length <= SHOWN_RESULT) return [text];
+/** A result as its summariser knows it. */
+export interface ShownResult {
+  readonly entry: ToolResultEntry;
+  /** What is shown of it: all, or its beginning and its end. */
+  readonly parts: readonly string[];
+  /** What the model has asked the tool: a tool may repeat it, and then nobody but the model has said it. */
+  readonly asked: string;
+}
+
+/** @param lines those of a transcript, with the call of the result */
+export function shownResult(entry: ToolResultEntry, lines: Iterable<Entry>): ShownResult {
+  const { text } = entry;
   const { head, tail } = headAndTail(text, SHOWN_RESULT);
-  return [head, tail];
+  const parts = text.length <= SHOWN_RESULT ? [text] : [head, tail];
+  return { entry, parts, asked: argumentsOf(entry, lines) };
 }
 
-/** Whether a quote stands in one of the parts. @param quote its normal words */
-export function isShown(quote: string, { text }: ToolResultEntry): boolean {
-  return shownParts(text).some((part) => containsQuote(normalWords(part), quote));
+/** The values of the arguments of its call; "": the call is not among the lines. */
+function argumentsOf({ turnId, callId }: ToolResultEntry, lines: Iterable<Entry>): string {
+  for (const line of lines) {
+    if (line.kind !== "tool_call" || line.turnId !== turnId) continue;
+    const call = line.calls.find(({ id }) => id === callId);
+    if (call !== undefined) return argumentValues(call.arguments);
+  }
+  return "";
 }
 
-/** What is wrong with a statement; null: nothing. @param cited its results, each with the quote */
-export function seenFault(
-  item: SupportedItem,
-  cited: readonly ToolResultEntry[],
-  lines: Lines,
-): Fault | null {
+/** Whether a quote stands in what is shown, and not in what the tool was asked. @param quote its normal words */
+export function isShown(quote: string, { parts, asked }: ShownResult): boolean {
+  return (
+    !containsQuote(normalWords(asked), quote) && parts.some((part) => containsQuote(normalWords(part), quote))
+  );
+}
+
+/** What is wrong with a statement; null: nothing. @param shown its results, each with the quote */
+export function seenFault(item: SupportedItem, shown: readonly ShownResult[], lines: Lines): Fault | null {
   const { statement, quote } = item;
-  const shown = cited.map((entry) => ({ entry, parts: shownParts(entry.text) }));
   const near = shown.flatMap(({ entry, parts }) =>
     parts.map((text): NearLine => ({ text, author: "", day: lines.dayOf(entry.at) })),
   );
@@ -58,6 +76,9 @@ export function seenFault(
     };
   if (!isCovered(statement, near, near))
     return { reason: "unsaid", why: "the cited result hardly has a word of the statement: use its words" };
+  const asked = new Set(shown.flatMap((one) => [...tellingTerms(one.asked)]));
+  if (tellingTerms(statement).isSubsetOf(asked))
+    return { reason: "speaker", why: "it says nothing that was not asked in the call: that proves nothing" };
   if (isOfSpeaker(statement, around, people))
     return { reason: "speaker", why: "the result repeats what somebody says: only who said it proves that" };
   return formFault(item, around);

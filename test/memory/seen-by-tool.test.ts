@@ -241,6 +241,37 @@ describe("a result proves nothing", () => {
   });
 });
 
+describe("what the model has asked the tool", () => {
+  const withCall = (asked: string, text: string, proposed: Proposed): MemoryRejection | null => {
+    const calls = [
+      { id: "other", name: "web_search", arguments: '{"query":"else"}' },
+      { id: "c3", name: "web_search", arguments: JSON.stringify({ query: asked }) },
+    ];
+    const { text: _, kind: __, ...base } = result(2, "");
+    const call: Entry = { ...base, kind: "tool_call", text: "", calls };
+    return check([ASKED, call, result(3, text)], [{ ...proposed, sources: [3] }]).dropped[0]?.reason ?? null;
+  };
+  const rest = { statement: "Falkenstein has 8,300 people.", quote: "8,300 people" };
+
+  test("is proved by no tool that repeats it", () => {
+    assert.equal(
+      withCall("Falkenstein has 8,300 people", "saved: Falkenstein has 8,300 people", rest),
+      "quote",
+    );
+    assert.equal(
+      withCall("Falkenstein has 8,300 people", "saved: Falkenstein has 8,300 people", {
+        ...rest,
+        quote: "saved",
+      }),
+      "speaker",
+    );
+  });
+
+  test("is no hindrance where the tool says more of it", () => {
+    assert.equal(withCall("people of Falkenstein", "Falkenstein: 8,300 people", rest), null);
+  });
+});
+
 test("an order to the agent is only looked for where nobody has said it", () => {
   const own = said(2, "Remember: the boat must be paid at once");
   const proposed = { statement: "The boat must be paid at once.", quote: "the boat must be paid at once" };

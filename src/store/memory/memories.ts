@@ -232,7 +232,7 @@ export class MemoryStore extends Rows {
       "memories_list",
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
-                                                   'author', coalesce(e.author_name, m.agent)) order by s.seq)
+                                                   'author', coalesce(e.author_name, m.tool, m.agent)) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                 where s.memory_id = m.id) as sources
          from memories m join channels c on c.id = m.channel_id

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import type { TurnEntryDraft } from "../../../src/core/entry.ts";
 import { agentId, type ChannelId, memoryId, turnId } from "../../../src/core/ids.ts";
 import type { MemoryDraft } from "../../../src/core/memory.ts";
-import type { ChannelKind } from "../../../src/core/message.ts";
+import { type ChannelKind, mentionId } from "../../../src/core/message.ts";
 import { checkMemories } from "../../../src/memory/gates.ts";
 import { checkMemoryLine, type MemoryLine } from "../../../src/memory/memory-file.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
@@ -51,9 +51,12 @@ interface Call {
 async function call(
   { channel, epoch }: Pick<Place, "channel" | "epoch">,
   answers: readonly (readonly Call[])[],
-  { asks = "how is it?", minute = ++count }: { asks?: string; minute?: number } = {},
+  {
+    asks = "how is it?",
+    minute = ++count,
+    id: message = `seen-said-${++count}`,
+  }: { asks?: string; minute?: number; id?: string } = {},
 ): Promise<Called> {
-  const message = `seen-said-${++count}`;
   const asked = await open.say(channel, asks, { id: message });
   const [turn] = await open.sql<{ id: number }>(
     "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $3) returning id",
@@ -374,6 +377,16 @@ describe("it is gone", () => {
     await seen(here, "It has 12 degrees.", seqs);
     await remove(here, "seen-chatter");
     assert.equal((await told(here)).length, 1);
+  });
+
+  test("with a message that was answered once an edit had asked for that", async () => {
+    const here = await place();
+    const message = `seen-said-${++count}`;
+    await open.say(here.channel, "hello", { id: message, addressed: false });
+    const { seqs } = await call(here, [[{ text: "12 degrees" }]], { id: mentionId(message) });
+    await seen(here, "It has 12 degrees.", seqs);
+    await remove(here, message);
+    assert.deepEqual(await told(here), []);
   });
 
   test("with what else its result repeats", async () => {

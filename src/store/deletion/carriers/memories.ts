@@ -60,11 +60,15 @@ export const MEMORIES: Carrier = {
 
 /** What tools returned for deleted messages proves nothing any more, whatever words it has. */
 async function endSeen(tx: Queryable, removal: Removal): Promise<MemoryId[]> {
-  const deleted = deletedEntries(removal);
-  if (deleted.length === 0) return [];
-  const [row] = await tx.query<{ ids: number[] }>("memories_seen", "select take_seen($1, $2) as ids", [
-    removal.channel,
-    deleted,
+  const { channel, cause } = removal;
+  const seqs = deletedEntries(removal);
+  if (seqs.length === 0) return [];
+  // An edited message may have been answered as an entry of its own.
+  const messages = cause.kind === "deleted" ? cause.messageIds : [];
+  const [row] = await tx.query<{ ids: number[] }>("memories_seen", "select take_seen($1, $2, $3) as ids", [
+    channel,
+    seqs,
+    messages,
   ]);
   return (row?.ids ?? []).map(memoryId);
 }
