@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import type { Entry } from "../../../src/core/entry.ts";
 import { called, returned } from "../entries.ts";
 import { attempt, conversation, GOOD, leaf, messagesOf, textOf, transcriptOf } from "./attempt-harness.ts";
 
@@ -95,9 +94,9 @@ suite("results of tools", () => {
   const entries = [
     ...conversation(38),
     called(39, 38, [{ name: "look_up", arguments: "{}" }]),
-    { ...returned(40, 38, "look_up", `${found} ${"and more ".repeat(400)}`), isFinding: true },
+    returned(40, 38, "look_up", `${found} ${"and more ".repeat(400)}`, 0, true),
     returned(41, 38, "search_history", found),
-  ] as Entry[];
+  ];
   const memory = (line: number): object => ({
     type: "fact",
     subject: "the lock of Falkenstein",
@@ -122,7 +121,7 @@ suite("results of tools", () => {
       outcome.result.memories.map(({ tool, type, sources }) => ({ tool, type, sources })),
       [{ tool: "look_up", type: "observation", sources: [{ seq: 40, quote: "has 4 gates" }] }],
     );
-    const [result] = messagesOf(server.requests[1]?.body).filter(({ role }) => role === "tool");
+    const result = messagesOf(server.requests[1]?.body).find(({ role }) => role === "tool");
     assert.match(
       result?.text ?? "",
       /^1 kept, 1 dropped\.\n- memories\[0\]: line 41 was not said by a person/,

@@ -71,7 +71,7 @@ function isAnswered({ body }: RecordedRequest): boolean {
 }
 
 /** A question for which the agent calls a server's tool, among others, and its compaction. */
-async function found(scene: Scene, weir: TestWeir): Promise<void> {
+async function lookUp(scene: Scene, weir: TestWeir): Promise<void> {
   const { server } = scene;
   const calls = toolCalls([
     { name: "kit__look_up", arguments: { query: "gates" } },
@@ -107,7 +107,7 @@ test("a tool's result becomes a memory of its channel, and is gone with the mess
   await using scene = await openScene();
   const { server, open } = scene;
   await using weir = await scene.start(CONFIG);
-  await found(scene, weir);
+  await lookUp(scene, weir);
   const rows = await open.sql<{ statement: string; tool: string; scope: string; type: string }>(
     "select statement, tool, scope, type from memories",
   );
