@@ -92,8 +92,9 @@ export interface CheckedMemories {
 /**
  * Checks the arguments of `memory_save`, item by item. A kept memory is storable, has absolute dates, and has at least one
  * source that a person said (for a commitment: or the agent) and that contains its quote; sources without the quote are left
- * out. Where no such source has it, results of one tool prove it; then it is an observation of that tool, and nobody's word. If the statement has terms that these sources lack, the lines that have them become sources too, so that deleting them
- * deletes the memory. Duplicates within one call are merged.
+ * out. If the statement has terms that these sources lack, the lines that have them become sources too, so that deleting them
+ * deletes the memory. Where nobody has said the quote, results of one tool may prove it: then it is that tool's observation, and
+ * rests on them alone. Duplicates within one call are merged.
  * @param input the model's arguments, parsed from JSON but not checked
  */
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {

@@ -25,8 +25,9 @@ interface RawCandidate {
 
 /**
  * Memories. A deletion removes those that lose their last source (`delete_message`), an edit those whose quotes no source contains. A
- * result of a tool is no source any more once it is blanked, or once the message that its turn answered is deleted. A memory repeats the words by a term that neither its remaining sources have nor, where it is a word, other messages that its jobs had
- * read. In other channels only a memory that comes from a call or due work there can do so.
+ * result of a tool is no source any more once it is blanked, or once a message that its turn answered is deleted. A memory repeats the
+ * words by a term that neither its remaining sources have nor, where it is a word, other messages that its jobs had read. In other channels
+ * only a memory that comes from a call or due work there can do so.
  */
 export const MEMORIES: Carrier = {
   name: "memories",
