@@ -5,6 +5,7 @@ import { findChannel, timeFormatOf, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { unseenParts } from "../context/render.ts";
 import type { Entry } from "../core/entry.ts";
+import { whoseOf } from "../core/memory.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
@@ -87,7 +88,7 @@ function body(entry: Entry, time: TimeFormat): string {
   if (entry.kind === "tool_result") {
     const quoted = entry.references.map(({ author, text }) => `> ${author}: ${text ?? "(deleted)"}`);
     const remembered = entry.memories.map(({ memory }) =>
-      memory === null ? "> (forgotten)" : `> ${memory.assertedBy} (${memory.type}): ${memory.statement}`,
+      memory === null ? "> (forgotten)" : `> ${whoseOf(memory)} (${memory.type}): ${memory.statement}`,
     );
     return [entry.text, ...quoted, ...remembered].filter((line) => line !== "").join("\n");
   }

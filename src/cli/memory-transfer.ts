@@ -70,8 +70,7 @@ async function writeMemories(
 }
 
 function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
-  const { agent, channel, scope, type, subject, statement, assertedBy, importance, at, until, isImported } =
-    memory;
+  const { agent, channel, scope, type, subject, statement, assertedBy, tool, importance, at, until } = memory;
   return {
     agent,
     channel: formatAddress(channel),
@@ -80,10 +79,11 @@ function toLine(memory: PortableMemory, exportedAt: Date): MemoryLine {
     subject,
     statement,
     assertedBy,
+    ...(tool !== undefined && { tool }),
     importance,
     at: at.toISOString(),
     ...(until !== undefined && { until: until.toISOString() }),
-    ...(isImported && { imported: true as const }),
+    ...(memory.isImported && { imported: true as const }),
     sources: memory.sources.map((source) => ({ ...source, at: source.at.toISOString() })),
     exportedAt: exportedAt.toISOString(),
   };
@@ -193,7 +193,10 @@ class Importer {
       await this.#look(channel, erasedAt);
     const agentName = this.#config.agents.find(({ id }) => id === channel.agent)?.name ?? channel.agent;
     const limits = { scope: memory.scope, until: memory.until === undefined ? null : new Date(memory.until) };
-    return transfer.take(channel, memory.sources, limits, (messages, erased) =>
+    const { tool, sources } = memory;
+    const wanted =
+      tool === undefined ? sources : sources.map((source) => ({ ...source, tool, at: new Date(source.at) }));
+    return transfer.take(channel, wanted, limits, (messages, erased) =>
       checkMemoryLine(memory, messages, {
         agentName,
         erasedAt: erased,

@@ -206,17 +206,22 @@ export class Renderer {
 
   /**
    * `[2026-11-21] NAME (event of 2026-12-03): statement`: the form of a memory, with its days if the statement does not
-   * name them; of an ended one also up to which day it held.
+   * name them; of an ended one also up to which day it held. `[2026-11-21] seen by TOOL [tool]: statement`: of what a tool has found, since
+   * no name has brackets.
    */
-  memoryLine({ at, assertedBy, type, refers, statement, until, otherwise = [] }: RecalledStatement): string {
+  memoryLine(memory: RecalledStatement): string {
+    const { at, assertedBy, tool, type, refers, statement, until, otherwise = [] } = memory;
     const isNamed = refers === undefined || statement.includes(refers.from);
     const days = isNamed ? "" : ` of ${formatDays(refers)}`;
     const ended = until === undefined ? "" : `, until ${this.#time.day(until)}`;
     const others = otherwise.map(
       (other) => `; ${displayName(other.assertedBy)} said otherwise on ${this.#time.day(other.at)}`,
     );
-    const head = `[${this.#time.day(at)}] ${displayName(assertedBy)} (${type}${days}${ended}${others.join("")})`;
-    return `${head}: ${escapeLabels(statement)}`;
+    const told =
+      tool === undefined
+        ? `${displayName(assertedBy)} (${type}${days}${ended}${others.join("")})`
+        : `seen by ${displayName(tool)} [tool${days}${ended}]`;
+    return `[${this.#time.day(at)}] ${told}: ${escapeLabels(statement)}`;
   }
 
   /** The author of a quoted line, under the name in these requests. */

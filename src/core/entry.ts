@@ -127,7 +127,7 @@ export type RecalledStatement = RememberedStatement & Pick<Memory, "until" | "pa
 /** The parts of a memory that a model is shown. */
 export type RememberedStatement = Pick<
   Memory,
-  "type" | "assertedBy" | "at" | "refers" | "statement" | "otherwise"
+  "type" | "assertedBy" | "tool" | "at" | "refers" | "statement" | "otherwise"
 >;
 
 export interface ToolResultEntry extends TurnEntryBase {
@@ -139,6 +139,8 @@ export interface ToolResultEntry extends TurnEntryBase {
   readonly memories: readonly MemoryReference[];
   /** Number of its pictures; left out: 0. */
   readonly images?: number;
+  /** Set: the call did not fail, and its tool finds out what Weir does not know yet: it may prove a memory. */
+  readonly isFinding?: true;
 }
 
 /**
@@ -210,6 +212,8 @@ export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true }
       readonly memories: readonly MemoryReference[];
       /** At least one; left out: without pictures. */
       readonly images?: readonly ImageBytes[];
+      /** As of a {@link ToolResultEntry}. */
+      readonly isFinding?: true;
     }
   | { readonly kind: "notice"; readonly text: string }
 );

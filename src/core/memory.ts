@@ -79,8 +79,10 @@ export interface DayRange {
 export interface MemoryDraft {
   readonly type: MemoryType;
   readonly subject: string;
-  /** Name of the person who said it first. */
+  /** Name of the person who said it first, or of the tool that returned it. */
   readonly assertedBy: string;
+  /** Set: nobody said it, and results of this tool prove it. Left out: people's words prove it, or the agent's. */
+  readonly tool?: string;
   readonly statement: string;
   /** 0 to 1. */
   readonly importance: number;
@@ -109,6 +111,8 @@ export interface Memory {
   readonly scope: MemoryScope;
   readonly subject: string;
   readonly assertedBy: string;
+  /** As of a {@link MemoryDraft}. */
+  readonly tool?: string;
   readonly statement: string;
   readonly importance: number;
   readonly at: Date;
@@ -129,6 +133,11 @@ export interface Memory {
   readonly page?: PersonPage;
   /** Nothing but the page has brought it; left out: it was recalled. */
   readonly isOnPageAlone?: true;
+}
+
+/** Whose a statement is, for people: its speaker's name, or `seen by the tool NAME`. */
+export function whoseOf({ assertedBy, tool }: Pick<Memory, "assertedBy" | "tool">): string {
+  return tool === undefined ? assertedBy : `seen by the tool ${tool}`;
 }
 
 /** What is remembered of one person, as a request shows it. */

@@ -129,6 +129,7 @@ export class ServerTools implements AsyncDisposable {
       isStandalone: true,
       asks: config.approve,
       isReadOnly,
+      findsOut: true,
       ...(config.timeoutMs !== null && { timeoutMs: config.timeoutMs }),
       async run(input, { signal, effectKey, seesImages }) {
         if (!isTable(input)) throw new ToolInputError("They are no JSON object.");

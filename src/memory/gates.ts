@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Entry, UserEntry } from "../core/entry.ts";
+import type { Entry, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
 import { type DayRange, MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
@@ -9,6 +9,7 @@ import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
 import { marksOf } from "./statement-marks.ts";
 import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
+import { isShown, seenFault, type ShownResult, shownResult } from "./seen-by-tool.ts";
 import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
 import { type Fault, statedFault, supportFault } from "./support-gate.ts";
@@ -92,7 +93,8 @@ export interface CheckedMemories {
  * Checks the arguments of `memory_save`, item by item. A kept memory is storable, has absolute dates, and has at least one
  * source that a person said (for a commitment: or the agent) and that contains its quote; sources without the quote are left
  * out. If the statement has terms that these sources lack, the lines that have them become sources too, so that deleting them
- * deletes the memory. Duplicates within one call are merged.
+ * deletes the memory. Where nobody has said the quote, results of one tool may prove it: then it is that tool's observation, and
+ * rests on them alone. Duplicates within one call are merged.
  * @param input the model's arguments, parsed from JSON but not checked
  */
 export function checkMemories(input: unknown, context: MemoryGateContext): CheckedMemories {
@@ -121,7 +123,9 @@ export function checkMemories(input: unknown, context: MemoryGateContext): Check
 export function mergeMemories(drafts: readonly MemoryDraft[]): MemoryDraft[] {
   const merged = new Map<string, MemoryDraft>();
   for (const draft of drafts) {
-    const key = [draft.type, normalWords(draft.subject), normalWords(draft.statement)].join("\n");
+    const key = [draft.tool ?? "", draft.type, normalWords(draft.subject), normalWords(draft.statement)].join(
+      "\n",
+    );
     const known = merged.get(key);
     merged.set(key, known === undefined ? draft : mergeTwo(known, draft));
   }
@@ -165,6 +169,15 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   if (fault !== null) return fault;
   const found = findSources(item, context);
   if ("why" in found) return found;
+  return found.kind === "seen" ? checkSeen(item, found.seen, context) : checkSaid(item, found.said, context);
+}
+
+/** A memory that people's words prove. */
+function checkSaid(
+  item: Item,
+  found: readonly [Source, ...Source[]],
+  context: Checking,
+): MemoryDraft | Fault {
   const noTerm = item.type === "term" ? termFault(item, found, context.words) : null;
   if (noTerm !== null) return noTerm;
   const unsupported = supportOf(item, found, context);
@@ -172,25 +185,57 @@ function checkOne(raw: unknown, context: Checking): MemoryDraft | Fault {
   const refers = timeOf(item, found, context);
   if (refers !== null && "why" in refers) return refers;
   const [first] = found;
-  const times = found.map(({ at }) => at.getTime());
   const telling = tellingTerms(`${item.subject} ${item.statement}`);
   const cited = found.map(({ seq }) => ({ seq, quote: item.quote }));
   const proofs = [...cited, ...furtherSources(telling, found, item.type, context)].slice(0, MAX_SOURCES);
   return {
-    type: item.type,
-    subject: item.subject,
+    ...draftOf(item, found, refers),
     assertedBy: first.kind === "user" ? first.author.name : displayName(context.agentName),
-    statement: item.statement,
-    // In hundredths: the column refuses a number too close to 0, and the whole summary would fail with it.
-    importance: Math.round(Math.min(1, Math.max(0, item.importance)) * 100) / 100,
-    at: new Date(Math.max(...times)).toISOString(),
     sources: proofs,
-    telling: [...telling],
     ...(context.beside !== undefined && {
       said: whereSaid(telling, proofs, context.sources.values(), context.words),
     }),
+  };
+}
+
+/** A memory that results of a tool prove: whatever kind the model names, it is what the tool saw. */
+function checkSeen(
+  given: Item,
+  seen: readonly [ShownResult, ...ShownResult[]],
+  context: Checking,
+): MemoryDraft | Fault {
+  const item = { ...given, type: "observation" as const };
+  const fault = seenFault(item, seen, context);
+  if (fault !== null) return fault;
+  const [first, ...rest] = seen;
+  const dated = ({ entry, parts }: ShownResult): Dated => ({ text: parts.join("\n"), at: entry.at });
+  const refers = timeOf(item, [dated(first), ...rest.map(dated)], context);
+  if (refers !== null && "why" in refers) return refers;
+  const tool = displayName(first.entry.tool);
+  const results = seen.map(({ entry }) => entry);
+  return {
+    ...draftOf(item, results, refers),
+    assertedBy: tool,
+    tool,
+    sources: results.map(({ seq }) => ({ seq, quote: item.quote })),
+  };
+}
+
+function draftOf(
+  { type, subject, statement, importance }: Item,
+  proving: readonly Pick<Entry, "at">[],
+  refers: DayRange | null,
+): Omit<MemoryDraft, "assertedBy" | "sources"> {
+  return {
+    type,
+    subject,
+    statement,
+    // In hundredths: the column refuses a number too close to 0, and the whole summary would fail with it.
+    importance: Math.round(Math.min(1, Math.max(0, importance)) * 100) / 100,
+    at: new Date(Math.max(...proving.map(({ at }) => at.getTime()))).toISOString(),
+    telling: [...tellingTerms(`${subject} ${statement}`)],
     ...(refers !== null && { refers }),
-    ...marksOf(item.statement),
+    ...marksOf(statement),
   };
 }
 
@@ -216,13 +261,15 @@ function termFault({ subject, statement }: Item, cited: readonly Source[], words
   return null;
 }
 
+type Dated = Pick<Source, "text" | "at">;
+
 /**
  * The days that a statement refers to: as the model gives them, if a cited line names them; by default as the statement's or
  * the quote's own words do. A fault if the given days are wrong.
  */
 function timeOf(
   { refers_to: given, statement, quote }: Item,
-  cited: readonly [Source, ...Source[]],
+  cited: readonly [Dated, ...Dated[]],
   { dayOf }: Checking,
 ): DayRange | Fault | null {
   if (given === undefined || given === null || given.trim() === "")
@@ -327,28 +374,42 @@ export function isRestated(text: string, prompt: string): boolean {
   return countWords(words) >= RESTATED_WORDS && containsQuote(prompt, words);
 }
 
-/** The cited entries that prove the memory, in citation order; or why there is no such entry. */
-function findSources(item: Item, context: Checking): readonly [Source, ...Source[]] | Fault {
+type Proving =
+  | { readonly kind: "said"; readonly said: readonly [Source, ...Source[]] }
+  | { readonly kind: "seen"; readonly seen: readonly [ShownResult, ...ShownResult[]] };
+
+/**
+ * The cited entries that prove the memory, in citation order; or why there is no such entry. A tool's result proves nothing beside what
+ * people said, and nothing beside another tool's.
+ */
+function findSources(item: Item, context: Checking): Proving | Fault {
   const found = new Map<Seq, Source>();
+  const seen = new Map<Seq, ShownResult>();
   const quote = normalWords(item.quote);
   let fault: Fault | null = null;
   for (const number of item.sources) {
     const checked = checkSource(number, { type: item.type, quote }, context);
     if ("why" in checked) fault ??= checked;
+    else if ("parts" in checked) seen.set(checked.entry.seq, checked);
     else found.set(checked.seq, checked);
   }
   const [first, ...rest] = found.values();
-  return first === undefined ? (fault ?? malformed("it has no sources")) : [first, ...rest];
+  if (first !== undefined) return { kind: "said", said: [first, ...rest] };
+  const [result, ...others] = seen.values();
+  if (result === undefined) return fault ?? malformed("it has no sources");
+  return { kind: "seen", seen: [result, ...others.filter(({ entry }) => entry.tool === result.entry.tool)] };
 }
 
 function checkSource(
   number: number,
   { type, quote }: Pick<Item, "type" | "quote">,
-  context: LineContext & Pick<Checking, "words">,
-): Source | Fault {
+  context: LineContext & Pick<Checking, "words" | "lines">,
+): Source | ShownResult | Fault {
   const entry = context.sources.get(number);
   if (entry === undefined) return { reason: "range", why: `there is no line ${number}` };
   if (entry.deleted) return { reason: "range", why: `line ${number} was deleted` };
+  if (entry.kind === "tool_result" && context.lines !== "asked")
+    return checkResult(number, entry, quote, context);
   const isOwn = entry.kind === "assistant";
   if (!isOwn && (entry.kind !== "user" || entry.author.isBot))
     return { reason: "speaker", why: `line ${number} was not said by a person` };
@@ -364,11 +425,29 @@ function checkSource(
   return entry;
 }
 
+function checkResult(
+  number: number,
+  entry: ToolResultEntry,
+  quote: string,
+  { sources }: LineContext,
+): ShownResult | Fault {
+  if (entry.isFinding !== true || entry.agent !== undefined)
+    return {
+      reason: "speaker",
+      why: `line ${number} was not said by a person, and it is no result of a tool that proves anything`,
+    };
+  const shown = shownResult(entry, sources.values());
+  return isShown(quote, shown)
+    ? shown
+    : { reason: "quote", why: `the quote does not stand in line ${number}: copy the words exactly` };
+}
+
 /**
  * The person's line that contains a quote, or why there is no such line.
  * @param quote its normal words
  */
 export function findLine(number: number, quote: string, context: LineContext): UserEntry | Fault {
   const found = checkSource(number, { type: "fact", quote }, { ...context, words: new Words() });
-  return "why" in found || found.kind === "user" ? found : malformed(`line ${number} is no person's`);
+  if ("why" in found || ("kind" in found && found.kind === "user")) return found;
+  return malformed(`line ${number} is no person's`);
 }

@@ -21,6 +21,8 @@ const Line = z.object({
   statement: z.string(),
   /** The name of who said it first. */
   assertedBy: z.string(),
+  /** The tool whose results prove it. */
+  tool: id.optional(),
   importance: z.number().min(0).max(1),
   /** When it was said, and until when it held. */
   at: time,
@@ -30,7 +32,7 @@ const Line = z.object({
   sources: z
     .array(
       z.object({
-        /** The platform's ids of the message (null: it has no id) and of its author (null: the agent itself). */
+        /** The platform's ids of the message (null: it has no id) and of its author (null: the agent itself, or a tool). */
         message: id.nullable(),
         author: id.nullable(),
         name: z.string(),
@@ -110,7 +112,7 @@ export function checkMemoryLine(
   const { agentName, erasedAt, left, now } = parts;
   const sources = line.sources.flatMap(({ quote }, index) => {
     const entry = messages[index];
-    return entry === undefined || (entry.kind !== "user" && entry.kind !== "assistant")
+    return entry === undefined || entry.kind === "tool_call" || entry.kind === "notice"
       ? []
       : [{ entry, quote }];
   });
@@ -153,7 +155,7 @@ export function checkMemoryLine(
 /** As for a deletion: a number must remain in a message that proves it, a word in any message of people there. */
 function tellsOnly(
   { subject, statement }: MemoryDraft,
-  sources: readonly { readonly entry: Extract<Entry, { kind: "user" | "assistant" }> }[],
+  sources: readonly { readonly entry: Extract<Entry, { kind: "user" | "assistant" | "tool_result" }> }[],
   left: ReadonlySet<string>,
 ): boolean {
   const proved = new Set(

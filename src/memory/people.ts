@@ -164,10 +164,14 @@ function personOf({ subject, assertedBy, type }: Memory, names: readonly string[
 
 /** Whether a memory stands on the page of a person of this name. */
 export function isOnPageOf(memory: Memory, name: string): boolean {
-  const { until, sameAs, type } = memory;
+  const { until, sameAs, type, tool } = memory;
   const person = normalWords(name);
   return (
-    until === undefined && sameAs === undefined && type !== "term" && personOf(memory, [person]) === person
+    until === undefined &&
+    sameAs === undefined &&
+    tool === undefined &&
+    type !== "term" &&
+    personOf(memory, [person]) === person
   );
 }
 

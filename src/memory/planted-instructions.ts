@@ -54,6 +54,40 @@ const OVERRIDES: readonly RegExp[] = [
   /(?:指示|命令).{0,10}無視|(?:忽略|无视|無視).{0,15}(?:指令|指示|规则|規則)/u,
 ];
 
+/** They tell a reader what to remember, as a page does that plants something. */
+const PLANTS: readonly RegExp[] = [
+  /\b(?:remember|memori[sz]e)(?: (?:this|that|the following|forever|always))? ?[:!]/iu,
+  /\b(?:remember|memori[sz]e|keep in mind|never forget)\b.{0,40}\b(?:the|this|your) (?:user|owner|operator|human)\b/iu,
+  /\b(?:save|store|add|keep|put|write|record|commit|remember)\b.{0,60}\b(?:(?:in|to|into) (?:your|long[- ]term|persistent) memor(?:y|ies)|as a (?:memory|lasting fact))\b/iu,
+  /\b(?:merke? (?:dir|euch)|merken sie sich|vergiss nie|retiens|retenez|souviens-toi|souvenez-vous|n'oublie jamais|recuerda|recuerde|no olvides|ricordati|ricordate|lembre-se)\b/iu,
+  /(?<!\p{L})(?:запомни|помни|не забывай)(?:те)?(?!\p{L})|覚えて(?:おいて|ください|おけ)|忘れないで|(?:请|請)?(?:记住|記住|牢记|牢記)|기억(?:해|하세요|하라|할 것)/iu,
+];
+
+/** They tell a reader what to do. Of people's own lines that says nothing: people write so to each other. */
+const TO_READER: readonly RegExp[] = [
+  new RegExp(
+    `${BEGIN}(?:always|never|do not|don't|make sure|be sure|ensure|remember|please|from now on|keep in mind) \\p{L}`,
+    "iu",
+  ),
+  new RegExp(
+    `${BEGIN}(?:send|pay|wire|give|forward|grant|approve|ignore|reveal|click|visit|execute|tell|ask|trust|treat) (?:the|this|that|all|any|your|my|me|us|it|them|him|her|to|on|with|as)\\b`,
+    "iu",
+  ),
+  new RegExp(`\\b(?:you|the user|this user|users|${NAMED_AGENT}),? ${MUST}\\b`, "iu"),
+  /\b(?:the|this|your) (?:user|owner|operator|human)(?:'s\b| (?:is|has|wants|likes|prefers|lives|uses|owes|allows|allowed|agrees|agreed)\b)/iu,
+  /(?<!\p{L})(?:(?:du|ihr|sie) (?:musst|müsst|müssen|sollst|sollt|sollen)|(?:vous devez|tu dois)|(?:usted )?debes?|(?:tu )?devi|você deve)(?!\p{L})/iu,
+];
+
+/** Whether a text asks its reader to remember something. */
+export function plantsMemory(text: string): boolean {
+  return fits(text, PLANTS) || overridesRules(text);
+}
+
+/** Whether a text tells its reader what to do. */
+export function tellsReader(text: string): boolean {
+  return fits(text, TO_READER) || isInstruction(text);
+}
+
 /** Whether a text orders the agent to behave in some way. */
 export function isInstruction(text: string): boolean {
   return fits(text, ORDERS) || overridesRules(text);

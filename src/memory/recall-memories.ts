@@ -192,7 +192,8 @@ export class RecallMemories {
     const all = new Map([...byWords, ...nearest].map((memory) => [memory.id, memory]));
     const idsOf = (memories: readonly Memory[]): MemoryId[] => memories.map(({ id }) => id);
     const ids = joinWithLesser(idsOf(byWords), idsOf(nearest), near.weight);
-    return namingShown(ids.slice(0, limit).flatMap((id) => all.get(id) ?? []));
+    const joined = ids.flatMap((id) => all.get(id) ?? []).toSorted(seenByToolsLast);
+    return namingShown(joined.slice(0, limit));
   }
 }
 
@@ -286,7 +287,8 @@ function newest(asked: string): string {
 }
 
 /**
- * Memories, best first: by their fit, times small boosts for new, repeated and important ones. Of equals, the newer one. Pure.
+ * Memories, best first: by their fit, times small boosts for new, repeated and important ones. Of equals, the newer one. What tools have
+ * found comes last. Pure.
  * @param found the database's hits: a word that all of them have does not count
  * @param definitions of terms in the query: their best fit counts as half of the query's best fit
  */
@@ -312,8 +314,18 @@ export function rankMemories(
       const score = isTime ? TELLS_TIME * fit : fit * (1 + time) + ASKED_TIME * time;
       return { memory, score: score * boost(memory, now) };
     })
-    .toSorted((a, b) => b.score - a.score || b.memory.at.getTime() - a.memory.at.getTime())
+    .toSorted(
+      (a, b) =>
+        seenByToolsLast(a.memory, b.memory) ||
+        b.score - a.score ||
+        b.memory.at.getTime() - a.memory.at.getTime(),
+    )
     .map(({ memory }) => memory);
+}
+
+/** Orders what people have said before what tools have found. */
+function seenByToolsLast(a: Pick<Memory, "tool">, b: Pick<Memory, "tool">): number {
+  return Number(a.tool !== undefined) - Number(b.tool !== undefined);
 }
 
 /** From 1 to 1.5. */

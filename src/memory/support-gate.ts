@@ -174,7 +174,7 @@ function isSameSpeaker(one: Entry | undefined, other: Source): boolean {
 }
 
 /** Whether one of them is negated and the other is not: by the clauses that say the same. */
-function isTurned(statement: string, quote: string, line: string): boolean {
+export function isTurned(statement: string, quote: string, line: string): boolean {
   const clauses = clausesOf(inSmallLetters(statement));
   const quoted = sentencesAround(quote, line).flatMap((sentence) => clausesOf(inSmallLetters(sentence)));
   const all = clausesOf(inSmallLetters(line));
@@ -214,7 +214,7 @@ function around(
 const PEOPLE = new WeakMap<ReadonlyMap<number, Entry>, ReadonlySet<string>>();
 
 /** The names of those who speak in the lines, and their parts. */
-function peopleOf({ sources }: Lines): ReadonlySet<string> {
+export function peopleOf({ sources }: Lines): ReadonlySet<string> {
   const known = PEOPLE.get(sources);
   if (known !== undefined) return known;
   const names = new Set<string>();

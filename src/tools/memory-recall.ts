@@ -18,8 +18,12 @@ export const memoryRecall = defineTool({
   isReadOnly: true,
   async run(input, context) {
     const found = await context.recallMemories(input.query, LIMIT, context.signal);
-    const memories = found.map(({ id, type, assertedBy, at, refers, statement, otherwise }) => {
-      const more = { ...(refers && { refers }), ...(otherwise && { otherwise }) };
+    const memories = found.map(({ id, type, assertedBy, tool, at, refers, statement, otherwise }) => {
+      const more = {
+        ...(tool !== undefined && { tool }),
+        ...(refers && { refers }),
+        ...(otherwise && { otherwise }),
+      };
       return { id, memory: { type, assertedBy, at, statement, ...more } };
     });
     const text = memories.length === 0 ? "Nothing is remembered about that." : "";

@@ -23,6 +23,11 @@ export interface Tool {
   readonly asks?: AskMode;
   /** It changes nothing. Default: it may. */
   readonly isReadOnly?: boolean;
+  /**
+   * Its results tell what neither the log nor a memory nor a file of Weir's has, so that they may prove a memory. Default: they repeat
+   * such texts, or tell nothing.
+   */
+  readonly findsOut?: true;
   /** The smallest window, in tokens, in which its definition is worth its room. Default: any. */
   readonly leastWindow?: number;
   /**
@@ -141,6 +146,7 @@ export interface ToolDefinition<Input> {
   readonly timeoutMs?: Tool["timeoutMs"];
   readonly isStandalone?: boolean;
   readonly isReadOnly?: boolean;
+  readonly findsOut?: true;
   readonly leastWindow?: number;
   readonly needs?: ToolNeed;
   readonly changesTexts?: true;
@@ -174,7 +180,7 @@ export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
   const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
-  const { changesTexts, writesFolder, source, shownAs, isDelegation, leastWindow } = definition;
+  const { changesTexts, writesFolder, source, shownAs, isDelegation, leastWindow, findsOut } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -185,6 +191,7 @@ export function makeTool<Input>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     isStandalone,
     ...(isReadOnly !== undefined && { isReadOnly }),
+    ...(findsOut !== undefined && { findsOut }),
     ...(leastWindow !== undefined && { leastWindow }),
     ...(needs !== undefined && { needs }),
     ...(changesTexts !== undefined && { changesTexts }),

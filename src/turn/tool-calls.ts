@@ -93,8 +93,18 @@ export async function runToolCalls(calls: readonly ToolCall[], parts: ToolRunPar
   const handOff = hasFailure ? null : (handed[0] ?? null);
   // Not logged yet: a turn that begins again before its end must not find a hand-off in the log.
   const told = handOff === null ? outcomes : outcomes.filter(({ call }) => call.name !== HAND_OFF);
-  const results = told.map(({ call, outcome }) => toDraft(call, outcome, skip !== null));
+  const results = told.map(({ call, outcome }) => {
+    const draft = toDraft(call, outcome, skip !== null);
+    return outcome.kind === "result" && findsOut(call, parts)
+      ? { ...draft, isFinding: true as const }
+      : draft;
+  });
   return { calls: told.map(({ call }) => call), results, skip, handOff };
+}
+
+/** Whether a call was run, by a tool that finds out something. */
+function findsOut({ id, name }: ToolCall, { tools, held }: ToolRunParts): boolean {
+  return held?.has(id) !== true && tools.find(({ spec }) => spec.name === name)?.findsOut === true;
 }
 
 /** Whether a call is a further hand-off of the same answer. */

@@ -26,7 +26,14 @@ export function called(seq: number, after: number, calls: readonly Omit<ToolCall
   return { ...base(seq, text), kind: "tool_call", text, calls: withIds, turnId: turnId(1), after };
 }
 
-export function returned(seq: number, after: number, tool: string, text: string, quotes = 0): Entry {
+export function returned(
+  seq: number,
+  after: number,
+  tool: string,
+  text: string,
+  quotes = 0,
+  isFinding = false,
+): Entry {
   const quote: EntryReference = { seq: 1, at: minute(1), author: "Ann", text: "quoted words" };
   const references = Array.from({ length: quotes }, () => quote);
   const by = { turnId: turnId(1), after };
@@ -38,6 +45,7 @@ export function returned(seq: number, after: number, tool: string, text: string,
     text,
     references,
     memories: [],
+    ...(isFinding && { isFinding }),
     ...by,
   };
 }

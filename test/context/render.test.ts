@@ -399,3 +399,22 @@ test("a memory is told with the days that it does not name, and who said otherwi
   const statement = "The fair is from 2026-12-01 on.";
   assert.equal(renderer.memoryLine({ ...said, statement }), `${head}): ${statement}`);
 });
+
+test("what a tool has seen is told as the tool's, in a form that no name can have", () => {
+  const seen = { type: "observation", assertedBy: "look_up", at, statement: "It has 12 degrees." } as const;
+  const tool = { tool: "look_up" };
+  assert.equal(
+    renderer.memoryLine({ ...seen, ...tool }),
+    "[2026-11-21] seen by look_up [tool]: It has 12 degrees.",
+  );
+  const refers = { from: "2026-12-01", to: "2026-12-07" };
+  const until = new Date("2026-11-23T09:00:00Z");
+  assert.equal(
+    renderer.memoryLine({ ...seen, ...tool, refers, until }),
+    "[2026-11-21] seen by look_up [tool of 2026-12-01 to 2026-12-07, until 2026-11-23]: It has 12 degrees.",
+  );
+  assert.ok(
+    !renderer.memoryLine({ ...seen, assertedBy: "seen by look_up [tool]" }).includes("[tool]"),
+    "a person who is called so",
+  );
+});

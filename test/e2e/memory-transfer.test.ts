@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
-import { agentId, type ChannelId } from "../../src/core/ids.ts";
+import { agentId, type ChannelId, memoryId, turnId } from "../../src/core/ids.ts";
 import type { ChannelKind } from "../../src/core/message.ts";
 import type { OpenStore } from "../store/open-store.ts";
 import { rememberIn } from "../store/remember.ts";
@@ -240,4 +240,59 @@ test("what no database can hold is refused as everything else is that the log ha
     "1 refused: no such channel (line 1)",
     "2 refused: a message that proves it is not in the log, or was taken back (lines 2, 3)",
   ]);
+});
+
+test("what a tool has seen comes back where its result is in the log", async () => {
+  const channel = await place(from, "lock");
+  const epoch = await from.open.store.channels.take(channel);
+  const asked = await say(from, channel, "lock-1", "how is the lock?");
+  const [turn] = await from.open.sql<{ id: number }>(
+    "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $3) returning id",
+    channel,
+    epoch,
+    asked,
+  );
+  const of = { id: turnId(turn?.id ?? 0), after: asked };
+  const call = { id: "c", name: "look_up", arguments: "{}" };
+  const result = {
+    callId: "c",
+    tool: "look_up",
+    text: "The lock has 4 gates.",
+    references: [],
+    memories: [],
+  };
+  await from.open.store.log.appendTurnEntries(
+    { channel, epoch },
+    of,
+    [
+      { kind: "tool_call", text: "", calls: [call] },
+      { kind: "tool_result", ...result, isFinding: true },
+    ],
+    AT,
+  );
+  const id = await rememberIn(from.open, channel, {
+    type: "observation",
+    tool: "look_up",
+    assertedBy: "look_up",
+    subject: "the lock",
+    statement: "The lock has 4 gates.",
+    at: AT,
+    sources: [{ seq: asked + 2, quote: "lock has 4 gates" }],
+  });
+  const file = path.join(from.home.folder, "lock.jsonl");
+  assert.equal((await from.home.run("memories", "export", file, "--channel", "test:lock")).code, 0);
+  assert.match(
+    await readFile(file, "utf8"),
+    /"tool":"look_up".*"name":"look_up".*"author":null,"message":null/,
+  );
+  await from.open.store.people.forgetMemory(channel, memoryId(id));
+  assert.deepEqual((await from.home.run("memories", "import", file)).out, ["1 memory added."]);
+  assert.deepEqual(await from.open.sql("select tool, scope from memories where channel_id = $1", channel), [
+    { tool: "look_up", scope: "channel" },
+  ]);
+  await place(to, "lock");
+  assert.match(
+    (await to.home.run("memories", "import", file)).out.join(),
+    /1 refused: a message that proves it/,
+  );
 });

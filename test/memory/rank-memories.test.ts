@@ -57,6 +57,12 @@ describe("memories are ranked", () => {
       assert.deepEqual(ranked("tea", [plain, rival]), [rival.statement, "plain tea"]);
   });
 
+  test("and what tools have seen comes last, however well it fits", () => {
+    const seen = memory("the garden of Ann has a fine gate", { tool: "look", importance: 1, proofs: 9 });
+    const others = [memory("Ann has a boat"), memory("the garden is wet")];
+    assert.equal(ranked("has the garden of Ann a fine gate?", [seen, ...others]).at(-1), seen.statement);
+  });
+
   test("by the time that is asked for, beside the words", () => {
     const about = ["the regatta", "the regatta and its boats", "a cake"].map((one) => memory(one));
     const found = about.map((one, index) => ({

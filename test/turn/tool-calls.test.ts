@@ -29,6 +29,7 @@ async function run(
     timeoutMs?: number;
     signal?: AbortSignal;
     found?: ToolContext["searchHistory"];
+    held?: ReadonlyMap<string, string>;
   } = {},
 ): Promise<ToolRun & { failures: [tool: string, why: string][] }> {
   const failures: [string, string][] = [];
@@ -48,6 +49,7 @@ async function run(
       handOff: async ({ message }) => ({ kind: "hand_off", to: null, name: "Weir", message }),
       kitOf: () => assert.fail("no feature is there"),
     },
+    ...(options.held !== undefined && { held: options.held }),
     onFailure: (name, why) => failures.push([name, why]),
   });
   over.abort();
@@ -146,6 +148,29 @@ async function failing(
   assert.equal(failures.length, 1);
   return [results[0]?.text ?? "", failures[0]?.[1] ?? ""];
 }
+
+test("only what was run by a tool that finds something out is a finding, and did not fail", async () => {
+  const finding = (name: string, body: Tool["run"]): Tool => ({ ...tool(name, body), findsOut: true });
+  const tools = [
+    finding("look", async () => result("12 degrees")),
+    finding("fail", async () => {
+      throw new ToolFailure("the disk is full");
+    }),
+    finding("held", async () => result("it has run")),
+    tool("repeat", async () => result("Ann said so")),
+    ...shipped,
+  ];
+  const held = new Map([["held", "Nobody has allowed it yet."]]);
+  const names = ["look", "fail", "held", "repeat", "unknown", "search_history", "memory_recall"];
+  const { results } = await run(
+    names.map((name) => call(name, '{"query":"x"}')),
+    { tools, held },
+  );
+  assert.deepEqual(
+    results.filter(({ isFinding }) => isFinding === true).map(({ tool: name }) => name),
+    ["look"],
+  );
+});
 
 describe("a call that fails", () => {
   test("because there is no such tool tells which there are", async () => {

@@ -155,7 +155,8 @@ async function forgetOne(parts: CommandParts, command: AskedCommand, id: number)
   }
   const { platform } = channel.address;
   if (memory.asserter !== asker.id && !ownsPlace(parts, command)) {
-    const whose = memory.asserter === null ? "my own statement" : `${memory.assertedBy}'s statement`;
+    const ofNobody = memory.tool === undefined ? "my own statement" : `what the tool ${memory.tool} has seen`;
+    const whose = memory.asserter === null ? ofNobody : `${memory.assertedBy}'s statement`;
     const who = memory.asserter === null ? "an owner" : `${memory.assertedBy} or an owner`;
     return `#${id} is ${whose}: only ${who} may have it forgotten. ${howToOwn(platform)}`;
   }

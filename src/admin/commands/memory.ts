@@ -1,5 +1,5 @@
 import type { UserEntry } from "../../core/entry.ts";
-import type { Memory, MemoryDraft } from "../../core/memory.ts";
+import { type Memory, type MemoryDraft, whoseOf } from "../../core/memory.ts";
 import { counted, displayName, storableLine } from "../../text/text.ts";
 import { type CheckedMemories, checkMemories } from "../../memory/gates.ts";
 import { normalWords } from "../../text/normal-text.ts";
@@ -316,10 +316,10 @@ export function memoryLines(
   time: TimeFormat,
 ): string[] {
   return memories.map((memory) => {
-    const { id, type, statement, assertedBy, at, refers, until, proofs, from = "here" } = memory;
+    const { id, type, statement, at, refers, until, proofs, from = "here" } = memory;
     const when = until === undefined ? time.day(at) : `${time.day(at)} until ${time.day(until)}`;
     const days = refers === undefined ? "" : ` · about ${formatDays(refers)}`;
-    const source = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${same(memory)}${dissent(memory, time)}`;
+    const source = `${displayableLine(whoseOf(memory))}, ${when}, ${counted(proofs, "proof")}${days}${SAID_AT[from]}${same(memory)}${dissent(memory, time)}`;
     return `- #${id} ${displayableLine(statement)}\n  ${type} · ${source}`;
   });
 }
@@ -339,14 +339,13 @@ function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat
 
 /** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
-  const { id, type, scope, agent, channel, subject, assertedBy, at, until, proofs, importance, statement } =
-    memory;
+  const { id, type, scope, agent, channel, subject, at, until, proofs, importance, statement } = memory;
   const days = memory.refers === undefined ? "" : `, about ${formatDays(memory.refers)}`;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
   const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(assertedBy)}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${same(memory)}${dissent(memory, time)}`;
+  const who = `${displayableLine(whoseOf(memory))}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${same(memory)}${dissent(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,

@@ -2,7 +2,7 @@ import type { AssistantEntry, Entry, FoundIds, RecallArms, UserEntry } from "../
 import { type AgentId, type MemoryId, type Seq, turnId } from "../../core/ids.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
 import { explainFailure } from "../explain-failure.ts";
-import type { Memory } from "../../core/memory.ts";
+import { type Memory, whoseOf } from "../../core/memory.ts";
 import { counted } from "../../text/text.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import { displayableLine, firstWords } from "../../text/displayable.ts";
@@ -224,9 +224,9 @@ function formatWhy(
   const earlierLine = (entry: RecalledEntry): string =>
     line(entry) + foundBy(arms, ({ entries }) => entries.includes(entry.seq));
   const remembered = memories.map(
-    ({ id, statement, assertedBy, at }) =>
-      `#${id} ${firstWords(statement, SHOWN_TEXT)} (${displayableLine(assertedBy)}, ${time.day(at)})` +
-      foundBy(arms, (found) => found.memories.includes(id)),
+    (memory) =>
+      `#${memory.id} ${firstWords(memory.statement, SHOWN_TEXT)} (${displayableLine(whoseOf(memory))}, ${time.day(memory.at)})` +
+      foundBy(arms, (found) => found.memories.includes(memory.id)),
   );
   if (forgotten > 0)
     remembered.push(

@@ -1,4 +1,5 @@
 import type { WindowSource } from "../../llm/catalog/known-windows.ts";
+import { whoseOf } from "../../core/memory.ts";
 import { formatNumber } from "../../text/format.ts";
 import { cellOf, filledCells } from "../../text/gauge.ts";
 import { withoutEscapes } from "../../context/labels.ts";
@@ -70,12 +71,10 @@ export function describeMemories({ memories }: ChannelReport, time: TimeFormat):
 }
 
 /** `decision · The picnic is on Saturday — Ann, 2026-11-20, entry 123` */
-function describeMemory(
-  { type, statement, assertedBy, at, sources }: MemoryRecord,
-  time: TimeFormat,
-): string {
+function describeMemory(memory: MemoryRecord, time: TimeFormat): string {
+  const { type, statement, at, sources } = memory;
   const seqs = sources.map(({ seq }) => formatNumber(seq)).join(" and ");
-  const source = `${displayableLine(assertedBy)}, ${time.day(at)}, ${sources.length === 1 ? "entry" : "entries"} ${seqs}`;
+  const source = `${displayableLine(whoseOf(memory))}, ${time.day(at)}, ${sources.length === 1 ? "entry" : "entries"} ${seqs}`;
   return `${type} · ${displayableLine(statement)} — ${source}`;
 }
 

@@ -9,6 +9,7 @@ import { escapeLabels } from "../../context/labels.ts";
 import { absenceText, type EntryTexts, unseenText } from "../../context/render.ts";
 import { isOfStandIn, viewOrder } from "../../core/history.ts";
 import type { AgentId, Seq } from "../../core/ids.ts";
+import { SHOWN_RESULT } from "../../memory/seen-by-tool.ts";
 import { counted, displayName, truncateMiddle } from "../../text/text.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../../text/line-head.ts";
 import type { TimeFormat } from "../../text/time.ts";
@@ -34,9 +35,8 @@ export interface TranscriptLine {
   readonly body: string;
 }
 
-/** Longest arguments and longest result of a tool that are shown, in UTF-16 units. The result matters more. */
+/** Longest arguments of a tool that are shown, in UTF-16 units. Its result matters more. */
 const MAX_ARGUMENTS = 300;
-const MAX_RESULT = 1200;
 const INDENT = "    ";
 
 /**
@@ -129,7 +129,7 @@ function describe(entry: Entry, present: ReadonlySet<Seq>, style: TranscriptStyl
       const { references, memories } = entry;
       const quoted = references.length === 0 ? [] : [`(${counted(references.length, "earlier message")})`];
       if (memories.length > 0) quoted.push(`(${counted(memories.length, "memory", "memories")})`);
-      const text = entry.text === "" ? [] : [shortened(entry.text, MAX_RESULT)];
+      const text = entry.text === "" ? [] : [shortened(entry.text, SHOWN_RESULT)];
       const body = `${displayName(entry.tool)} returned: ${[...text, ...quoted].join("\n")}`;
       return { who: "", speaker: null, body };
     }

@@ -69,6 +69,7 @@ function draftData(draft: TurnEntryDraft): Record<string, unknown> | null {
         references: draft.references.map(({ seq }) => seq),
         memories: draft.memories.map(({ id }) => id),
         ...(draft.images !== undefined && { images: draft.images.length }),
+        ...(draft.isFinding === true && { finding: true }),
       };
     case "notice":
       return null;

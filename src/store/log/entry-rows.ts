@@ -41,6 +41,7 @@ interface RawEntry {
     references?: Seq[];
     memories?: number[];
     images?: number;
+    finding?: true;
     edits?: Seq;
     stopped?: boolean;
     standIn?: true;
@@ -356,6 +357,7 @@ function toEntry(
     references: (row.data?.references ?? []).flatMap((seq) => references.get(seq) ?? []),
     memories: (row.data?.memories ?? []).map((id, _, ids) => toMemoryReference(id, ids, statements)),
     ...(row.data?.images !== undefined && { images: row.data.images }),
+    ...(row.data?.finding === true && { isFinding: true as const }),
   };
 }
 

@@ -41,7 +41,7 @@ const CITED = 2;
 const CITED_COLUMNS = `${MEMORY_COLUMNS}, m.agent, c.platform, c.name, c.kind, c.workspace, c.place,
   m.scope = 'workspace' and c.kind = 'channel' and not coalesce(c.is_private, true) and c.shares_memory and c.gone_at is null as is_shared,
   (select coalesce(jsonb_agg(to_jsonb(cited) order by cited.seq), '[]') from (
-     select s.seq, s.quote, coalesce(e.author_name, m.agent) as author, e.at, source_message_id(e) as "messageId"
+     select s.seq, s.quote, coalesce(e.author_name, m.tool, m.agent) as author, e.at, source_message_id(e) as "messageId"
        from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
       where s.memory_id = m.id order by s.seq limit ${CITED}) cited) as sources`;
 

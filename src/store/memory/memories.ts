@@ -19,6 +19,7 @@ import {
   dissentOf,
   memoryOf,
   refersOf,
+  toolOf,
 } from "./memory-rows.ts";
 import {
   type AskingChannel,
@@ -231,7 +232,7 @@ export class MemoryStore extends Rows {
       "memories_list",
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
-                                                   'author', coalesce(e.author_name, m.agent)) order by s.seq)
+                                                   'author', coalesce(e.author_name, m.tool, m.agent)) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                 where s.memory_id = m.id) as sources
          from memories m join channels c on c.id = m.channel_id
@@ -361,11 +362,19 @@ export async function readStatements(
   const rows = await client.query<
     Pick<
       RawMemory,
-      "id" | "type" | "assertedBy" | "validFrom" | "statement" | "refersFrom" | "refersTo" | "otherwise"
+      | "id"
+      | "type"
+      | "assertedBy"
+      | "tool"
+      | "validFrom"
+      | "statement"
+      | "refersFrom"
+      | "refersTo"
+      | "otherwise"
     >
   >(
     "memories_read_in",
-    `select m.id, m.type, m.asserted_by, m.valid_from, m.statement,
+    `select m.id, m.type, m.asserted_by, m.tool, m.valid_from, m.statement,
             m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}
        from channels here cross join lateral (
          select * from memories m where m.id = any($2) and ${seenBy("coalesce($3::text, here.agent)", "here.id", "here.workspace", "here.kind")}
@@ -377,7 +386,10 @@ export async function readStatements(
       const { id, type, assertedBy, validFrom: at, statement } = row;
       const otherwise = row.otherwise?.filter((other) => ids.includes(other.id)) ?? [];
       const dissent = dissentOf({ otherwise: otherwise.length > 0 ? otherwise : null });
-      return [id, { type, assertedBy, at: new Date(at), statement, ...refersOf(row), ...dissent }];
+      return [
+        id,
+        { type, assertedBy, at: new Date(at), statement, ...toolOf(row), ...refersOf(row), ...dissent },
+      ];
     }),
   );
 }

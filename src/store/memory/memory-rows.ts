@@ -2,11 +2,12 @@ import type { MemoryId } from "../../core/ids.ts";
 import type { DayRange, Dissent, Memory } from "../../core/memory.ts";
 
 /** A memory as it is read, of `memories m`. */
-export interface RawMemory extends Omit<Memory, "at" | "refers" | "until" | "sameAs" | "otherwise"> {
+export interface RawMemory extends Omit<Memory, "at" | "tool" | "refers" | "until" | "sameAs" | "otherwise"> {
   readonly validFrom: Date | string;
   readonly validTo: Date | string | null;
   readonly refersFrom: string | null;
   readonly refersTo: string | null;
+  readonly tool: string | null;
   readonly termBy: string | null;
   readonly sameAs: MemoryId | null;
   readonly otherwise: { id: MemoryId; by: string; at: string }[] | null;
@@ -25,7 +26,7 @@ export const OTHERWISE = `(
 /** How many entries say so in its own words. */
 export const OWN_PROOFS = "(select count(*) from memory_sources s where s.memory_id = m.id)";
 /** Under the names of {@link RawMemory}, since some statements return them as JSON. */
-export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by as "assertedBy", m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from as "validFrom", m.valid_to as "validTo",
+export const MEMORY_COLUMNS = `m.id, m.type, m.scope, m.subject, m.asserted_by as "assertedBy", m.tool, m.statement, m.importance::numeric(4, 3)::float8 as importance, m.valid_from as "validFrom", m.valid_to as "validTo",
   m.refers_from::text as "refersFrom", m.refers_to::text as "refersTo",
   case when m.type = 'term' then memory_asserter(m.id, m.asserted_by) end as "termBy",
   case when m.valid_to is null then m.same_as end as "sameAs",
@@ -48,11 +49,16 @@ export function memoryOf(row: RawMemory): Memory {
     importance: row.importance,
     at: new Date(row.validFrom),
     proofs: row.proofs,
+    ...toolOf(row),
     ...refersOf(row),
     ...(row.validTo !== null && { until: new Date(row.validTo) }),
     ...(row.sameAs !== null && { sameAs: row.sameAs }),
     ...dissentOf(row),
   };
+}
+
+export function toolOf({ tool }: Pick<RawMemory, "tool">): { tool?: string } {
+  return tool === null ? {} : { tool };
 }
 
 export function refersOf({ refersFrom: from, refersTo: to }: Pick<RawMemory, "refersFrom" | "refersTo">): {

@@ -2,6 +2,7 @@ import type { Entry } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
 import type { ChannelRow } from "../channels/channels.ts";
+import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { readCurrentEntries } from "../log/entry-rows.ts";
@@ -17,16 +18,18 @@ export interface PortableMemory extends Memory {
 }
 
 export interface PortableSource {
-  /** The platform's id of the message; null: it has none. */
+  /** The platform's id of the message; null: it has none, or is a tool's result. */
   readonly message: string | null;
-  /** The platform's id of the person; null: the agent itself. */
+  /** The platform's id of the person; null: the agent itself, or a tool. */
   readonly author: string | null;
   readonly name: string;
   readonly at: Date;
   readonly quote: string;
 }
 
-export type WantedMessage = Pick<PortableSource, "message" | "author">;
+/** `tool`: it is a result of this tool. */
+export type WantedMessage = Pick<PortableSource, "message" | "author"> &
+  ({ readonly tool?: undefined } | ({ readonly tool: string } & Pick<PortableSource, "at" | "quote">));
 
 /** What became of a memory from a file: its number; null: it is known; or why it is refused. */
 export type Imported<Refusal> = { readonly id: MemoryId | null } | { readonly refused: Refusal };
@@ -43,7 +46,7 @@ export class MemoryTransferStore extends Rows {
       "memories_page",
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
               (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
-                                  'name', coalesce(e.author_name, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
+                                  'name', coalesce(e.author_name, m.tool, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                 where s.memory_id = m.id) as sources
          from memories m join channels c on c.id = m.channel_id
@@ -100,8 +103,10 @@ export class MemoryTransferStore extends Rows {
 async function findMessage(
   client: Queryable,
   channel: ChannelId,
-  { message, author }: WantedMessage,
+  wanted: WantedMessage,
 ): Promise<Entry | undefined> {
+  if (wanted.tool !== undefined) return findResult(client, channel, wanted);
+  const { message, author } = wanted;
   if (message === null) return undefined;
   const own =
     "select entry_seq as seq from deliveries where channel_id = $1 and message_id = $2 and entry_seq is not null";
@@ -113,6 +118,23 @@ async function findMessage(
   if (found === undefined) return undefined;
   const [entry] = await readCurrentEntries(client, channel, found.seq, found.seq);
   return entry?.deleted === true ? undefined : entry;
+}
+
+/** Several calls of one answer have the same time: the quote tells them apart. */
+async function findResult(
+  client: Queryable,
+  channel: ChannelId,
+  { tool, at, quote }: Extract<WantedMessage, { readonly tool: string }>,
+): Promise<Entry | undefined> {
+  const found = await client.query<{ seq: Seq; text: string }>(
+    "result_find",
+    `select seq, text from entries where channel_id = $1 and kind = 'tool_result' and text <> ''
+        and data->>'tool' = $2 and date_trunc('milliseconds', at) = $3 order by seq`,
+    [channel, tool, at],
+  );
+  const words = normalWords(quote);
+  const seq = found.find(({ text }) => containsQuote(normalWords(text), words))?.seq;
+  return seq === undefined ? undefined : (await readCurrentEntries(client, channel, seq, seq))[0];
 }
 
 async function readErasedAt(client: Queryable, channel: ChannelId): Promise<Date | null> {

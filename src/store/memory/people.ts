@@ -44,7 +44,7 @@ const MOST_OF_ASKING = 24;
  */
 export function foundPeople(first: number): string {
   const memories = visibleMemories(
-    `exists (select from people) and ${NAMED_IN} && array(select p.first from people p) and m.type <> 'term'`,
+    `exists (select from people) and ${NAMED_IN} && array(select p.first from people p) and m.type <> 'term' and m.tool is null`,
   );
   return `(with people as materialized (
       select distinct ${FIRST_WORD} as first, case when s.number = 1 then s.name else s.name || ' (' || s.number || ')' end as name

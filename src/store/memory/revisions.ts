@@ -27,7 +27,7 @@ export class RevisionStore extends Rows {
       `select m.id, m.agent, m.type, m.scope, m.subject, m.asserted_by, m.statement, m.judged, ${ASSERTER} as by,
               coalesce(last_said(m.id, ${ASSERTER}), m.valid_from) as at
          from memories m
-        where m.channel_id = $1 and m.valid_to is null and not ${IS_FOLDED}
+        where m.channel_id = $1 and m.valid_to is null and m.tool is null and not ${IS_FOLDED}
           and exists (select from memories u where u.channel_id = $1 and not u.judged)
         order by m.id desc limit $2`,
       [channel, MOST_KNOWN],

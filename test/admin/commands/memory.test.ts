@@ -20,6 +20,17 @@ const memory: ListedMemory = {
   from: "here",
 };
 
+test("/memory tells what a tool has seen as the tool's", () => {
+  const seen = { ...memory, type: "observation", assertedBy: "look_up", tool: "look_up" } as const;
+  assert.match(formatMemories([seen], time), /observation · seen by the tool look_up, 2026-11-21, 2 proofs$/);
+  const sources = [{ seq: 4, quote: "tea", author: "look_up", at: memory.at }];
+  const where = { agent: agentId("main"), channel: { platform: "test", name: "room" } };
+  assert.match(
+    formatMemoryCard({ ...seen, ...where, sources }, time),
+    /seen by the tool look_up, 2026-11-21 14:05/,
+  );
+});
+
 describe("/memory", () => {
   test("tells what, of what kind, who, when, and how often it was said", () => {
     assert.equal(

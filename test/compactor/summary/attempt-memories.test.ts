@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
-import { attempt, GOOD, leaf, messagesOf, textOf } from "./attempt-harness.ts";
+import { called, returned } from "../entries.ts";
+import { attempt, conversation, GOOD, leaf, messagesOf, textOf, transcriptOf } from "./attempt-harness.ts";
 
 const first = {
   type: "decision",
@@ -86,4 +87,44 @@ suite("memories", () => {
       assert.doesNotMatch(messagesOf(server.requests[0]?.body).at(-1)?.text ?? "", /memory_save/);
     });
   }
+});
+
+suite("results of tools", () => {
+  const found = "The lock of Falkenstein has 4 gates.";
+  const entries = [
+    ...conversation(38),
+    called(39, 38, [{ name: "look_up", arguments: "{}" }]),
+    returned(40, 38, "look_up", `${found} ${"and more ".repeat(400)}`, 0, true),
+    returned(41, 38, "search_history", found),
+  ];
+  const memory = (line: number): object => ({
+    type: "fact",
+    subject: "the lock of Falkenstein",
+    statement: found,
+    quote: "has 4 gates",
+    sources: [line],
+  });
+
+  test("are numbered lines, of which a finding may be cited", async () => {
+    await using server = await startModelServer();
+    server.reply(
+      toolCalls([{ name: "memory_save", arguments: { memories: [memory(41), memory(40)] } }]),
+      text(GOOD),
+    );
+    const { outcome } = await attempt(server, leaf(entries), offered);
+    const transcript = transcriptOf(server.requests[0]?.body);
+    assert.match(transcript, /^40\. .*look_up returned: The lock of Falkenstein has 4 gates\./m);
+    assert.match(transcript, /^41\. .*search_history returned: The lock/m);
+    assert.match(JSON.stringify(server.requests[0]?.body.tools), /What a tool returned may be kept as well/);
+    assert.ok(outcome.kind === "finished");
+    assert.deepEqual(
+      outcome.result.memories.map(({ tool, type, sources }) => ({ tool, type, sources })),
+      [{ tool: "look_up", type: "observation", sources: [{ seq: 40, quote: "has 4 gates" }] }],
+    );
+    const result = messagesOf(server.requests[1]?.body).find(({ role }) => role === "tool");
+    assert.match(
+      result?.text ?? "",
+      /^1 kept, 1 dropped\.\n- memories\[0\]: line 41 was not said by a person/,
+    );
+  });
 });

@@ -32,6 +32,7 @@ export function keyOf({ memory_id: memory, seq }: ProofRow): string {
 function faultsOf({ seq, quote, texts }: ProofRow, { channel, summaries }: State, ledger: Ledger): string[] {
   const wrong: string[] = [];
   const kind = ledger.entries.get(seq)?.kind;
+  // No tool of the fuzz finds anything out, so that no result proves anything.
   if (kind !== "user" && kind !== "assistant") wrong.push(`its source ${seq} is no message but ${kind}`);
   if (seq > channel.covered_to) wrong.push(`its source ${seq} is not covered`);
   const isFound = summaries.some(

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { argumentValues, callTexts, type ToolCall } from "../../../core/entry.ts";
-import type { ChannelId, Seq } from "../../../core/ids.ts";
+import { type ChannelId, type MemoryId, memoryId, type Seq } from "../../../core/ids.ts";
 import { tellingTerms } from "../../../text/terms.ts";
 import { readChannel } from "../../channels/channels.ts";
 import type { Queryable } from "../../database/queryable.ts";
@@ -58,7 +58,9 @@ export const CALLS: Carrier = {
       const blanked = shares(row, terms) ? await withoutTerms(check, row, terms) : null;
       if (blanked === null) continue;
       derived.calls.push(row.seq);
-      if (row.seq <= to) await blank(tx, channel, row.seq, blanked);
+      if (row.seq > to) continue;
+      if (row.calls === null) derived.memories.push(...(await endProofs(tx, channel, row.seq)));
+      await blank(tx, channel, row.seq, blanked);
     }
     const shown = derived.calls.filter((seq) => seq > to);
     if (cause.kind === "edited" && shown.length > 0) await noteTelling(tx, channel, cause.seq, shown);
@@ -120,6 +122,16 @@ async function withoutTerms(
     blanked.push((await repeats(argumentValues(call.arguments))) ? { ...call, arguments: "{}" } : call);
   if (!isTextRemoved && blanked.every((call, index) => call === calls[index])) return null;
   return { text: isTextRemoved ? "" : text, calls: blanked };
+}
+
+/** Ends what a result proves. @returns the memories that were removed */
+async function endProofs(tx: Queryable, channel: ChannelId, seq: Seq): Promise<MemoryId[]> {
+  const [row] = await tx.query<{ ids: number[] }>(
+    "result_proofs",
+    "select take_proofs($1, $2, null) as ids",
+    [channel, seq],
+  );
+  return (row?.ids ?? []).map(memoryId);
 }
 
 async function blank(
