@@ -73,7 +73,6 @@ const SLICES: Readonly<
       "core/context.ts": "a kind of section",
       "context/sections/section.ts": "a kind of section",
       "config/schema/agents.ts": "texts of other options; until approvals are a slice, the place of its own",
-      "config/schema/file.ts": "a text of another option",
     },
   },
   wishes: {
