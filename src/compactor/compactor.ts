@@ -357,7 +357,7 @@ export class ChannelCompactor {
     const end = await runner
       .run(job, {
         history,
-        summaryCap: target.summaryCap(history, job),
+        lengths: target.summaryLengths(history, job),
         mustProgress: mustProgress(job, countLive(history)),
         focus: tier === "forced" && kind === "leaf" ? this.#asked.focus : "",
         signal: AbortSignal.any([this.#closing.signal, abandon.signal]),

@@ -15,6 +15,7 @@ import type { SecondTryReason } from "./summary/second-try.ts";
 import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
+import type { SummaryLengths } from "./policy/merge.ts";
 import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
 import type { AttemptOutcome, Material, SummarisedRange } from "./summary/attempt.ts";
 import { attemptSummary } from "./summary/summary-attempt.ts";
@@ -49,8 +50,7 @@ export interface JobRunnerParts {
 /** The inputs of one run of a job besides its row. */
 export interface JobRun {
   readonly history: History;
-  /** Longest summary, estimated tokens. */
-  readonly summaryCap: number;
+  readonly lengths: SummaryLengths;
   /** If no model can write a summary, a digest is committed: from the aggressive tier up, and with eight live summaries. */
   readonly mustProgress: boolean;
   /** The most important content for the person who asked; default: none named. */
@@ -162,7 +162,8 @@ export class JobRunner {
       windowTokens,
       windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
       evidenceOf: (asked) => agent.evidenceOf(asked),
-      capTokens: Math.min(run.summaryCap, Math.floor(windowTokens * CAP_SHARE)),
+      capTokens: Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE)),
+      askedTokens: run.lengths.asked,
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
@@ -273,8 +274,8 @@ export class JobRunner {
     const texts = summaries.map((one) => one.text);
     const { text, tokens } =
       entries === null
-        ? await agent.digester.ofTexts(texts, run.summaryCap)
-        : await agent.digester.ofEntries(entries, run.summaryCap);
+        ? await agent.digester.ofTexts(texts, run.lengths.asked)
+        : await agent.digester.ofEntries(entries, run.lengths.asked);
     const summary: SummaryDraft = { kind: "digest", text, tokens, model: null, isFinal };
     // Memories that the model saved before it failed are kept.
     return this.#finish(job, { ...job.result, parts: [], summary }, run);

@@ -7,6 +7,7 @@ import type { Events } from "../telemetry/events.ts";
 import type { Circuit } from "./breaker.ts";
 import type { JobRunner } from "./job-runner.ts";
 import type { Reviser } from "./revision/reviser.ts";
+import type { SummaryLengths } from "./policy/merge.ts";
 import type { CompactionState, Decision } from "./policy/policy.ts";
 import type { CompactionQueue } from "./queue.ts";
 import type { Backoff } from "../async/backoff.ts";
@@ -32,8 +33,7 @@ export interface CompactionTarget {
   measure(
     history: History,
   ): Omit<CompactionState, "history" | "isForced" | "redoOf" | "isResting" | "cutShort" | "leadTokens">;
-  /** Longest text of this job's summary, estimated tokens. */
-  summaryCap(history: History, job: JobPlan): number;
+  summaryLengths(history: History, job: JobPlan): SummaryLengths;
   /** Omits entries that no longer fit, at once and without a model. @returns whether any entry was omitted */
   relieve(): Promise<boolean>;
   /** May notify people in the channel. Must not throw. */

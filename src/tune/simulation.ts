@@ -4,7 +4,7 @@
  */
 
 import {
-  capOfSummary,
+  lengthsOfSummary,
   knownRequest,
   mayBeFull,
   measureHistory,
@@ -361,7 +361,7 @@ export class Simulation {
     const tokens = summaryTokens(
       lengths,
       plan,
-      capOfSummary(this.history, plan, budget, this.#everyRequest?.fixed ?? 0),
+      lengthsOfSummary(this.history, plan, budget, this.#everyRequest?.fixed ?? 0).asked,
     );
     this.#job = { ...this.#past.plan(plan, tokens), endsAt: this.#now + summariserMs };
     this.#tally.summariserRead += this.#readBy(plan);

@@ -4,7 +4,7 @@
  */
 
 import type { CompactionConfig } from "../../config/config.ts";
-import { capOf, mayMerge } from "../../compactor/policy/merge.ts";
+import { lengthsOf, mayMerge, type SummaryLengths } from "../../compactor/policy/merge.ts";
 import type { CacheState } from "../../compactor/policy/policy.ts";
 import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
@@ -62,7 +62,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
       return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
     },
-    summaryCap: (current, plan) => capOfSummary(current, plan, budget(), sizes.withoutEntries(current).fixed),
+    summaryLengths: (current, plan) =>
+      lengthsOfSummary(current, plan, budget(), sizes.withoutEntries(current).fixed),
     async relieve() {
       // A running turn fits its own requests before it sends each.
       if (parts.running() !== null) return false;
@@ -134,9 +135,14 @@ function cacheState(
   };
 }
 
-/** Longest text of the summary that a job makes, estimated tokens. @param fixed see {@link measureHistory} Pure. */
-export function capOfSummary(history: History, plan: JobPlan, limits: Budget, fixed: number): number {
-  return capOf({ history, ...summarySizes(limits, fixed) }, plan);
+/** Lengths of the summary that a job makes. @param fixed see {@link measureHistory} Pure. */
+export function lengthsOfSummary(
+  history: History,
+  plan: JobPlan,
+  limits: Budget,
+  fixed: number,
+): SummaryLengths {
+  return lengthsOf({ history, ...summarySizes(limits, fixed) }, plan);
 }
 
 /** Turns off all limits but the window's. */

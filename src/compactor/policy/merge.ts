@@ -70,31 +70,55 @@ function lengthOnceMerged(state: SummariesState, merged: readonly Summary[]): nu
   return Math.min(lengthOf(merged), cap + SUMMARY_LABEL_TOKENS);
 }
 
+type SummaryPlan = Pick<JobPlan, "kind" | "fromSeq" | "toSeq" | "level" | "sourceTokens">;
+
 /**
- * Longest text of the summary that a job makes, estimated tokens. A merge may use the room that the other summaries and the next
+ * Length that a job's summary is asked for, estimated tokens. A merge may use the room that the other summaries and the next
  * leafs do not need. So an old summary keeps its length while there is room; without room it shrinks to its level's part. Pure.
  */
-export function capOf(
-  { history, summaryCap, summaryRoom }: SummariesState,
-  plan: Pick<JobPlan, "kind" | "fromSeq" | "toSeq" | "level" | "sourceTokens">,
-): number {
-  const others = history.summaries.filter(
-    (one) => isWritten(one) && (one.toSeq < plan.fromSeq || one.fromSeq > plan.toSeq),
-  );
+export function capOf({ history, summaryCap, summaryRoom }: SummariesState, plan: SummaryPlan): number {
+  const others = othersOf(history, plan);
   const left = summaryRoom - lengthOf(others);
   if (plan.level === 1) {
     const cap = plan.kind === "leaf" ? leafCap(summaryRoom, plan.sourceTokens) : summaryCap;
     return Math.min(cap, withoutLabel(left));
   }
-  const leafs = 1 + history.ahead.filter(({ kind }) => kind === "leaf").length;
   const toCome = Math.max(
     levelPart(summaryRoom, 1) - lengthOf(others.filter(({ level }) => level === 1)),
-    leafs * (summaryCap + SUMMARY_LABEL_TOKENS),
+    roomOfLeafs({ history, summaryCap }),
   );
   const shared = Math.max(levelCap(summaryRoom, plan.level), withoutLabel(left - toCome));
   const own = withoutLabel(plan.sourceTokens + SUMMARY_LABEL_TOKENS);
   const wanted = plan.kind === "redo" ? Math.max(shared, own) : Math.min(shared, own);
   return Math.min(withoutLabel(left), wanted);
+}
+
+/** Of a job's summary, in estimated tokens. */
+export interface SummaryLengths {
+  readonly asked: number;
+  /** A longer one is refused. */
+  readonly longest: number;
+}
+
+/**
+ * The lengths of a job's summary. Models overshoot, and a merge that is refused again and again holds up all that comes after it: one
+ * that is longer than asked, but shorter than its source, is accepted if the next leafs still have room. Pure.
+ */
+export function lengthsOf(state: SummariesState, plan: SummaryPlan): SummaryLengths {
+  const asked = capOf(state, plan);
+  if (plan.kind !== "merge") return { asked, longest: asked };
+  const left = state.summaryRoom - lengthOf(othersOf(state.history, plan)) - roomOfLeafs(state);
+  return { asked, longest: Math.max(asked, Math.min(plan.sourceTokens, withoutLabel(left))) };
+}
+
+function othersOf({ summaries }: SummariesState["history"], { fromSeq, toSeq }: SummaryPlan): Summary[] {
+  return summaries.filter((one) => isWritten(one) && (one.toSeq < fromSeq || one.fromSeq > toSeq));
+}
+
+/** For those that are written ahead, and one more, each at its longest. */
+function roomOfLeafs({ history, summaryCap }: Pick<SummariesState, "history" | "summaryCap">): number {
+  const leafs = 1 + history.ahead.filter(({ kind }) => kind === "leaf").length;
+  return leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
 }
 
 function isMergedAhead({ fromSeq, toSeq }: Summary, ahead: History["ahead"]): boolean {

@@ -28,6 +28,8 @@ export interface AttemptOptions
   readonly modelName: string;
   /** Longest summary, estimated tokens. */
   readonly capTokens: number;
+  /** Length to ask for, estimated tokens, if that is less. Default: the longest. */
+  readonly askedTokens?: number;
   readonly sourceTokens: number;
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;

@@ -173,6 +173,11 @@ class SummaryAttempt {
     });
   }
 
+  get #lengths(): Pick<Limits, "capTokens" | "askedTokens"> {
+    const { capTokens, askedTokens = capTokens } = this.#options;
+    return { capTokens, askedTokens };
+  }
+
   #roomOf(requests: RequestBuilder): number {
     return requests.room(this.#material.entries ?? [], this.#options.capTokens);
   }
@@ -186,15 +191,15 @@ class SummaryAttempt {
     }
     const written = summaries.filter((one) => one.kind !== "reset");
     if (written.length === 0) return { kind: "refused", rejection: NOTHING_SAID };
-    const limits = { capTokens: this.#options.capTokens, sourceTokens: sumTokens(written), isDense: true };
+    const limits = { ...this.#lengths, sourceTokens: sumTokens(written), isDense: true };
     return this.#finish(await this.#combine(written, limits));
   }
 
   async #writeWhole(tokens: number): Promise<Written> {
-    const { capTokens, sourceTokens } = this.#options;
+    const { sourceTokens } = this.#options;
     const text = wholeTranscript(this.#lines);
     // For a merge or a redo, `sourceTokens` counts the replaced summaries and not this text.
-    const limits = { capTokens, sourceTokens: this.#material.kind === "leaf" ? sourceTokens : tokens };
+    const limits = { ...this.#lengths, sourceTokens: this.#material.kind === "leaf" ? sourceTokens : tokens };
     return this.#writeText(text, this.#lines, { ...limits, keptCalls: 0 }, { part: 1, parts: 1 });
   }
 
@@ -269,7 +274,7 @@ class SummaryAttempt {
     if (end !== null) return end;
     const texts = textsOf(this.#parts);
     // Compared with the whole source: parts that are already short need not shrink by a third again.
-    const limits = { capTokens, sourceTokens: Math.max(sumTokens(texts), sourceTokens) };
+    const limits = { ...this.#lengths, sourceTokens: Math.max(sumTokens(texts), sourceTokens) };
     return this.#finish(await this.#combine(texts, limits), range);
   }
 

@@ -35,6 +35,8 @@ export const TEXT_CALLS = 2;
 const MEMORY_SAVE = "memory_save";
 /** Share of the wanted length to ask of a shorter version, since models count badly. */
 const SHORTER = 0.75;
+/** A much longer first text says little about the next one. */
+const LEAST_SHARE = 0.4;
 
 export interface WriterTexts {
   readonly memorySave: string;
@@ -92,7 +94,10 @@ export interface WriterOptions {
 
 export interface WritingTask {
   readonly messages: readonly ModelMessage[];
+  /** A longer text is refused, estimated tokens. */
   readonly capTokens: number;
+  /** Length to ask for, if that is less. Default: the cap. */
+  readonly askedTokens?: number;
   readonly sourceTokens: number;
   /** The sources are summaries, whose content is worth keeping. */
   readonly isDense?: boolean;
@@ -110,15 +115,20 @@ export interface WritingTask {
 }
 
 /** The inputs for choosing a length. */
-export type Limits = Pick<WritingTask, "capTokens" | "sourceTokens" | "isDense">;
+export type Limits = Pick<WritingTask, "capTokens" | "askedTokens" | "sourceTokens" | "isDense">;
 
 export type Written =
   | { readonly kind: "written"; readonly text: string; readonly model: string; readonly saved: SavedDrafts }
   | { readonly kind: "refused"; readonly rejection: SummaryRejection };
 
 /** Length to ask for, in tokens: it fits the cap, with a margin against inflation. */
-export function wantedTokens({ capTokens, sourceTokens, isDense = false }: Limits): number {
-  return Math.min(capTokens, sourceTokens * (isDense ? DENSE_SHARE : RAW_SHARE));
+export function wantedTokens({
+  capTokens,
+  askedTokens = capTokens,
+  sourceTokens,
+  isDense = false,
+}: Limits): number {
+  return Math.min(capTokens, askedTokens, sourceTokens * (isDense ? DENSE_SHARE : RAW_SHARE));
 }
 
 /** Length to ask for, as a share of the source: of raw text, and of summaries. */
@@ -256,7 +266,8 @@ async function settle(
   const written = { kind: "written", text, model: answer.model, saved: conversation.saved } as const;
   if (rejection !== null) {
     if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
-    const messages = askedAgain(answer.text, shortenMessage(task, options), conversation, task, options);
+    const shorter = shortenMessage(text, task, options);
+    const messages = askedAgain(answer.text, shorter, conversation, task, options);
     return (await secondText({ ...conversation, messages }, judge, task, options)).written;
   }
   // The stand-in's extract is what the facts are taken from, and it cannot obey.
@@ -333,11 +344,11 @@ function againMessage(
   return { role: "user", text: texts.again({ reason, script, missing: quotedFacts(missing), ...limit }) };
 }
 
-function shortenMessage(task: WritingTask, { texts }: WriterOptions): ModelMessage {
-  return {
-    role: "user",
-    text: texts.shorten(lengthLimit(wantedTokens(task) * SHORTER, task.sample, task.isDense)),
-  };
+/** Asks for as much less as the text is too long, if it is much too long. */
+function shortenMessage(text: string, task: WritingTask, { texts }: WriterOptions): ModelMessage {
+  const wanted = wantedTokens(task);
+  const share = Math.max(LEAST_SHARE, Math.min(SHORTER, wanted / Math.max(1, estimateTokens(text))));
+  return { role: "user", text: texts.shorten(lengthLimit(wanted * share, task.sample, task.isDense)) };
 }
 
 /** Whether the text was rejected only for its length, or cut off when it was over the cap already. */

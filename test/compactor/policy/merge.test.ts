@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capOf } from "../../../src/compactor/policy/merge.ts";
+import { capOf, lengthsOf } from "../../../src/compactor/policy/merge.ts";
 import type { JobPlan } from "../../../src/core/compaction.ts";
 import type { Summary } from "../../../src/core/history.ts";
 import { rawHistory, summariesOf } from "../channel.ts";
@@ -29,6 +29,22 @@ test("where the room is used, it has its level's part", () => {
   });
   const plan = { kind: "merge", fromSeq: 11, toSeq: 40, level: 2, sourceTokens: 900 } as const;
   assert.equal(capOfNext([...old, ...leafs], plan), 460);
+});
+
+test("a merge may come out longer than asked, as long as the next leafs have room", () => {
+  const old = summariesOf([3], { tokens: 2200 });
+  const leafs = summariesOf([1, 1, 1, 1], { tokens: 300 }).map((one) => {
+    return { ...one, fromSeq: one.fromSeq + 10, toSeq: one.toSeq + 10 };
+  });
+  const plan = { kind: "merge", fromSeq: 11, toSeq: 40, level: 2, sourceTokens: 900 } as const;
+  const ahead = [{ kind: "leaf" as const, fromSeq: 51, toSeq: 59 }];
+  const lengths = (written: typeof ahead) =>
+    lengthsOf({ history: rawHistory(0, { summaries: [...old, ...leafs], ahead: written }), ...SIZES }, plan);
+  assert.deepEqual(lengths([]), { asked: 460, longest: 900 });
+  // 4,000 less the old summary, the newest leaf, two leafs to come, and its own label.
+  assert.deepEqual(lengths(ahead), { asked: 460, longest: 4000 - 2240 - 340 - 2 * 350 - 40 });
+  const leaf = { ...plan, kind: "leaf", level: 1 } as const;
+  assert.deepEqual(lengthsOf({ history: rawHistory(0, {}), ...SIZES }, leaf), { asked: 200, longest: 200 });
 });
 
 test("what is written ahead has its room kept", () => {
