@@ -163,7 +163,7 @@ export class JobRunner {
       windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
       evidenceOf: (asked) => agent.evidenceOf(asked),
       capTokens: Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE)),
-      askedTokens: run.lengths.asked,
+      askedTokens: Math.min(run.lengths.asked, Math.floor(windowTokens * ASKED_SHARE)),
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
@@ -316,6 +316,8 @@ export class JobRunner {
 
 /** Largest share of the summariser's window for the summary that it writes: the window must hold the sources, too. */
 const CAP_SHARE = 0.2;
+/** The same for the length to ask for: models overshoot. */
+const ASKED_SHARE = 0.16;
 /** Most edits that a redo of a merged summary shows. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */

@@ -53,6 +53,7 @@ import { FUZZ_SIGNER } from "./fuzz-key.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import type { RetryDelays } from "./retry-delays.ts";
 import { actTool } from "./deeds.ts";
+import { lookTool } from "./looks.ts";
 import { AGENT, type Profile, restaffed, SECOND_AGENT, type Staff, staff, withTool } from "./profile.ts";
 import type { ActivitySignal } from "./activity-signal.ts";
 import type { CrashPoint } from "./schedule.ts";
@@ -309,9 +310,10 @@ export class Incarnation {
       async (...call) => onDeed(this, ...call),
       async (when) => this.gate("deed", when),
     );
+    const look = lookTool();
     const made = new WeakMap<StaffedAgent, StaffedAgent>();
     const make = (plain: StaffedAgent): StaffedAgent => {
-      const staffed = withTool(plain, act);
+      const staffed = withTool(withTool(plain, act), look);
       const compactorAgent = mutant?.compactorAgent?.(staffed.compactorAgent) ?? staffed.compactorAgent;
       return { ...staffed, compactorAgent };
     };

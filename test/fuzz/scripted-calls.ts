@@ -2,6 +2,7 @@ import type { ToolCall } from "../../src/core/entry.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
 import type { ModelAnswer } from "../../src/llm/model.ts";
 import { ACT } from "./deeds.ts";
+import { LOOK } from "./looks.ts";
 import { AGENT, NAME, SECOND_AGENT } from "./profile.ts";
 import { isOwnLine, type Prompt } from "./prompt.ts";
 import { Random } from "./random.ts";
@@ -29,13 +30,22 @@ export function callOf(name: string, input: unknown, id: number): ToolCall {
 export function lookUps(random: Random, n: number, prompt: Prompt): ToolCall[] {
   const { said, edited } = saidIn(prompt.history);
   const known = edited.length > 0 && random.chance(0.5) ? edited : said;
-  const names = ["search_history", "memory_recall", "search_history", "read_messages", "react", "nonsense"];
+  const names = [
+    "search_history",
+    "memory_recall",
+    LOOK,
+    "search_history",
+    "read_messages",
+    "react",
+    "nonsense",
+  ];
   return Array.from({ length: random.int(1, 3) }, (_, index) => {
     const name = random.pick(names);
     const word = known.length > 0 && random.chance(0.5) ? `${random.pick(known)} ` : "";
     const words = word + query(n + index);
     const inputs: Readonly<Record<string, unknown>> = {
       react: { emoji: "👍" },
+      [LOOK]: { for: askedBy(prompt).at(-1) ?? "it" },
       read_messages: readOf(random),
       search_history: { query: words, limit: 1, ...moreOf(random) },
     };

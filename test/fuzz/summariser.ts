@@ -2,6 +2,7 @@ import type { ToolCall } from "../../src/core/entry.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
 import { piecesOf } from "../../src/llm/offline/pieces.ts";
+import { SEEN } from "./looks.ts";
 import { SUMMARISER } from "./profile.ts";
 import { Random } from "./random.ts";
 import type { SummaryMode } from "./schedule.ts";
@@ -89,13 +90,20 @@ function summaryText(request: ModelRequest, n: number): string {
   return text;
 }
 
-const LINE = /^(\d+)\. \[[^\]]+\] (Ann|Ben|Cleo|Dov|Eri): ((?:\S+ ?){1,4})/gm;
+const LINE = /^(\d+)\. \[[^\]]*\] (Ann|Ben|Cleo|Dov|Eri): ((?:\S+ ?){1,4})/gm;
+
+/** What the tool found out. All is about one subject, so that each newer call ends what an older one found. */
+function seenOf([, number, sentence = ""]: RegExpExecArray): object {
+  return { type: "fact", subject: "depot", statement: sentence, quote: sentence, sources: [Number(number)] };
+}
 
 /** Good ones, some that tell what another line than the cited one says, and some that must not pass the gates. */
 function memories(request: ModelRequest, random: Random): ToolCall | null {
   const lines = request.messages.flatMap(({ text }) => [...text.matchAll(LINE)]);
+  const seen = request.messages.flatMap(({ text }) => [...text.matchAll(SEEN)]);
   if (lines.length === 0) return null;
   const items = Array.from({ length: random.int(1, 3) }, () => {
+    if (seen.length > 0 && random.chance(0.5)) return seenOf(random.pick(seen));
     const [, number = "1", author = "Ann", quote = ""] = random.pick(lines);
     const good = {
       type: random.pick(["fact", "preference", "decision"]),

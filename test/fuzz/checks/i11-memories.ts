@@ -1,3 +1,4 @@
+import { SEEN_HEAD } from "../looks.ts";
 import type { Ledger } from "../ledger.ts";
 import type { ProofRow, State } from "../observe.ts";
 import type { RowCheck } from "./row-check.ts";
@@ -32,8 +33,9 @@ export function keyOf({ memory_id: memory, seq }: ProofRow): string {
 function faultsOf({ seq, quote, texts }: ProofRow, { channel, summaries }: State, ledger: Ledger): string[] {
   const wrong: string[] = [];
   const kind = ledger.entries.get(seq)?.kind;
-  // No tool of the fuzz finds anything out, so that no result proves anything.
-  if (kind !== "user" && kind !== "assistant") wrong.push(`its source ${seq} is no message but ${kind}`);
+  const isSeen = kind === "tool_result" && quote.startsWith(SEEN_HEAD);
+  if (kind !== "user" && kind !== "assistant" && !isSeen)
+    wrong.push(`its source ${seq} is no message but ${kind}`);
   if (seq > channel.covered_to) wrong.push(`its source ${seq} is not covered`);
   const isFound = summaries.some(
     ({ id, job_id: job, from_seq: from, to_seq: to }) =>
