@@ -12,7 +12,7 @@ import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
 import type { Circuit } from "./breaker.ts";
 import type { SecondTryReason } from "./summary/second-try.ts";
-import { REJECTION_KINDS } from "./summary/summary-checks.ts";
+import { REJECTION_KINDS, type SummaryRejection } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
 import type { SummaryLengths } from "./policy/merge.ts";
@@ -71,6 +71,8 @@ export interface JobRun {
  */
 export class JobRunner {
   readonly #parts: JobRunnerParts;
+  /** By model: how many times as long as asked its refused texts were. A model that pays no heed to a length is asked for less. */
+  readonly #overshoot = new Map<string, number>();
 
   constructor(parts: JobRunnerParts) {
     this.#parts = parts;
@@ -163,7 +165,9 @@ export class JobRunner {
       windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
       evidenceOf: (asked) => agent.evidenceOf(asked),
       capTokens: Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE)),
-      askedTokens: Math.min(run.lengths.asked, Math.floor(windowTokens * ASKED_SHARE)),
+      askedTokens: Math.floor(
+        Math.min(run.lengths.asked, windowTokens * ASKED_SHARE) / (this.#overshoot.get(modelName) ?? 1),
+      ),
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
       maxCalls: agent.maxCalls,
@@ -182,12 +186,19 @@ export class JobRunner {
       onRejected: (reasons) => rejected.push(...reasons),
       onSecondTry: run.onSecondTry,
     });
+    if (outcome.kind === "refused") this.#learnLength(modelName, outcome.rejection);
     // The count is optional: the written summary must not be lost with it.
     await store.memories.countRejected(job.channel, rejected).catch(() => undefined);
     if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
       breaker.failed(modelName);
     } else if (outcome.kind !== "aborted") breaker.succeeded(modelName);
     return outcome;
+  }
+
+  #learnLength(model: string, { timesTooLong }: SummaryRejection): void {
+    if (timesTooLong === undefined) return;
+    const before = this.#overshoot.get(model) ?? 1;
+    this.#overshoot.set(model, Math.min(MOST_OVERSHOOT, before * timesTooLong * LENGTH_MARGIN));
   }
 
   /**
@@ -318,6 +329,10 @@ export class JobRunner {
 const CAP_SHARE = 0.2;
 /** The same for the length to ask for: models overshoot. */
 const ASKED_SHARE = 0.16;
+/** The next text is to be a little shorter than just short enough… */
+const LENGTH_MARGIN = 1.1;
+/** …and no shorter than that share of what it may have. */
+const MOST_OVERSHOOT = 3;
 /** Most edits that a redo of a merged summary shows. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */

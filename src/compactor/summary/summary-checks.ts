@@ -19,6 +19,8 @@ export interface SummaryRejection {
   readonly kind: (typeof REJECTION_KINDS)[number];
   /** For the log: it contains nothing of the text. */
   readonly why: string;
+  /** Of a text that is too long: how many times as long as the longest that is accepted. */
+  readonly timesTooLong?: number;
 }
 
 export interface SummaryLimits {
@@ -50,10 +52,14 @@ export function rejectionOf(
   if (finish === "length") return { kind: "cut_off", why: "it was cut off at the longest answer" };
   if (isRefusal(text)) return { kind: "refusal", why: "the model declined" };
   const tokens = estimate(text);
-  if (tokens > capTokens)
-    return { kind: "over_cap", why: `it has ${tokens} tokens, its cap is ${capTokens}` };
-  if (tokens > sourceTokens * (isDense ? MAX_DENSE_RATIO : MAX_RATIO)) {
-    return { kind: "inflated", why: `it has ${tokens} tokens, what it summarises has ${sourceTokens}` };
+  if (tokens > capTokens) {
+    const why = `it has ${tokens} tokens, its cap is ${capTokens}`;
+    return { kind: "over_cap", why, timesTooLong: tokens / capTokens };
+  }
+  const most = sourceTokens * (isDense ? MAX_DENSE_RATIO : MAX_RATIO);
+  if (tokens > most) {
+    const why = `it has ${tokens} tokens, what it summarises has ${sourceTokens}`;
+    return { kind: "inflated", why, timesTooLong: tokens / most };
   }
   return null;
 }

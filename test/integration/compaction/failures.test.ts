@@ -54,6 +54,26 @@ function refusals(weir: TestWeir): string[] {
 /** What bad models say, in the order of the ladder. The last is of the spare model: an empty answer. */
 const LADDER: readonly Behaviour[] = [text(TOO_LONG), text(TOO_LONG), text(REFUSAL), cutOff, text("")];
 
+test("a summariser that pays no heed to the length is asked for less, until its text fits", async () => {
+  await using scene = await openScene();
+  const { server } = scene;
+  const asked: number[] = [];
+  // Asked for a shorter one, it writes as much again.
+  script(server, ({ messages }) => {
+    const tasks = messages.map(({ content }) => content).join("\n");
+    const words = Number(/at most ([\d,]+) words/i.exec(tasks)?.[1]?.replaceAll(",", "") ?? "0");
+    asked.push(words);
+    return text(Array.from({ length: Math.ceil(words * 1.5) }, (_, index) => `river${index}`).join(" "));
+  });
+  const room = "long";
+  await fillTo(scene, room, BACKGROUND);
+  await using weir = await scene.start({}, compactionParts("short"));
+  await ask(weir, server, room, "are you there?");
+  await compaction(weir, room, "committed");
+  assert.equal(refusals(weir)[0], "over_cap");
+  assert.ok((asked.at(-1) ?? 0) < (asked[0] ?? 0) / 1.5, asked.join(", "));
+});
+
 test("background: every rung is tried, then it gives up and rests; nothing bad is kept or shown", async () => {
   await using scene = await openScene();
   const { server, open } = scene;
