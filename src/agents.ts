@@ -180,7 +180,8 @@ export class Agents implements AsyncDisposable {
     const { config } = own.agent;
     const other = model === undefined || model === config.model || !this.choosable.has(model) ? null : model;
     if (team.length === 0 && other === null) return own;
-    const key = JSON.stringify([config.id, ...team.map(({ agent }) => agent ?? ""), { other }]);
+    const window = other === null ? 0 : configuredWindow(this.#configured, other, 0);
+    const key = JSON.stringify([config.id, ...team.map(({ agent }) => agent ?? ""), { other, window }]);
     const known = this.#staffs.get(key);
     if (known !== undefined) return known.staff;
     const guests = team.flatMap(({ agent }) => (agent === null ? [] : (this.#byId.get(agent) ?? [])));
@@ -260,7 +261,8 @@ export function createAgents(
   const [first, ...rest] = config.agents.map((one) => {
     const there = filesOf(one, config.agentsDir);
     const tools = there.tools.map(({ tool }) => tool);
-    const madeOf = JSON.stringify([one, there.hasFolder, tools, config.llm.maxRetries, [...names]]);
+    const window = configuredWindow(config.llm.models, one.model, one.contextWindow);
+    const madeOf = JSON.stringify([one, window, there.hasFolder, tools, config.llm.maxRetries, [...names]]);
     const known = before?.madeSo(one.id, madeOf, prompts);
     const past = before?.named(one.id);
     return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));

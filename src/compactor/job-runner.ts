@@ -15,7 +15,7 @@ import type { SecondTryReason } from "./summary/second-try.ts";
 import { REJECTION_KINDS, type SummaryRejection } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
-import type { SummaryLengths } from "./policy/merge.ts";
+import { ASKED_SHARE, type SummaryLengths } from "./policy/merge.ts";
 import { MIN_SOURCE_TOKENS } from "./policy/policy.ts";
 import type { AttemptOutcome, Material, SummarisedRange } from "./summary/attempt.ts";
 import { attemptSummary } from "./summary/summary-attempt.ts";
@@ -166,7 +166,8 @@ export class JobRunner {
       evidenceOf: (asked) => agent.evidenceOf(asked),
       capTokens: Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE)),
       askedTokens: Math.floor(
-        Math.min(run.lengths.asked, windowTokens * ASKED_SHARE) / (this.#overshoot.get(modelName) ?? 1),
+        Math.min(run.lengths.asked, windowTokens * CAP_SHARE * ASKED_SHARE) /
+          (this.#overshoot.get(modelName) ?? 1),
       ),
       sourceTokens: await this.#sourceTokens(job, material),
       thinkingAllowance: agent.thinkingAllowance,
@@ -327,8 +328,6 @@ export class JobRunner {
 
 /** Largest share of the summariser's window for the summary that it writes: the window must hold the sources, too. */
 const CAP_SHARE = 0.2;
-/** The same for the length to ask for: models overshoot. */
-const ASKED_SHARE = 0.16;
 /** The next text is to be a little shorter than just short enough… */
 const LENGTH_MARGIN = 1.1;
 /** …and no shorter than that share of what it may have. */

@@ -279,15 +279,19 @@ function dateFactor(dates: readonly AskedDate[], at: number): number {
 const NAMES = /[\p{L}\p{N}_]{2,}/gu;
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]{2}`, "u");
 
-/** The authors whom the question names. */
+/** The authors whom the question names. Of several, those whose name is written as a name, if there are any: "may" is a verb, too. */
 export function speakersNamed(question: string, authors: readonly string[]): string[] {
   const asked = question.toLowerCase();
-  const words = new Set(asked.match(/[\p{L}\p{N}_]+/gu));
-  return authors.filter((author) =>
+  const written = question.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const words = new Set(written.map((word) => word.toLowerCase()));
+  const names = new Set(written.filter((word) => /^\p{Lu}/u.test(word)).map((word) => word.toLowerCase()));
+  const isNamed = (author: string, among: ReadonlySet<string>): boolean =>
     (author.toLowerCase().match(NAMES) ?? []).some(
-      (name) => words.has(name) || (UNSPACED.test(name) && asked.includes(name)),
-    ),
-  );
+      (name) => among.has(name) || (UNSPACED.test(name) && asked.includes(name)),
+    );
+  const all = authors.filter((author) => isNamed(author, words));
+  const named = all.filter((author) => isNamed(author, names));
+  return all.length > 1 && named.length > 0 ? named : all;
 }
 
 /** A line of a conversation that is about the question is more likely to be what is asked for. @param scores change */

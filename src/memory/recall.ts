@@ -46,6 +46,8 @@ const NO_FREQUENCIES_FOR_MS = 20_000;
 
 /** Entries that the picking terms may bring together, for each line that is wanted. */
 const CANDIDATES_PER_LINE = 5;
+/** The index returns no more, by a rank that knows no rare words: common words would crowd them out. */
+const MOST_CANDIDATES = 300;
 
 const FIRST: Seq = 1;
 
@@ -260,7 +262,7 @@ export class Recall {
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const pieces = findPieces(text);
-    const candidates = Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit);
+    const candidates = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit));
     const asked = [...lexemes, ...pairLexemes(pieces.unspaced)];
     const { pick, rank } = chooseTerms(asked, frequencies, to, candidates);
     const literals = tellingLiterals(pieces.literals, frequencies, to);

@@ -25,7 +25,7 @@ const BEST_PASSAGES = 4;
 const BEST_LENGTH = 400;
 const PASSAGE_LENGTH = 200;
 /** Share of the usable window for all recalled messages, by how much is asked for. */
-const RECALLED_SHARE: Readonly<Record<Wanted, number>> = { told: 0, one: 0.25, several: 0.3 };
+const RECALLED_SHARE: Readonly<Record<Wanted, number>> = { told: 0, one: 0.25, several: 0.26 };
 /** Most estimated tokens of all recalled messages, whatever the window. */
 const MOST_RECALLED = 4000;
 /** Separates recalled messages that are not adjacent, so that they do not read as question and answer. */

@@ -66,6 +66,8 @@ describe("lines are ranked", () => {
     ];
     assert.equal(seqs("what tea do Ann and Ben like?", ["tea"], three).at(-1), 30);
     assert.deepEqual(speakersNamed("do Ann and Ben like tea?", ["Ann", "Cem", "Ben"]), ["Ann", "Ben"]);
+    assert.deepEqual(speakersNamed("what may Ann like?", ["Ann", "May"]), ["Ann"]);
+    assert.deepEqual(speakersNamed("what may ann like?", ["Ann", "May"]), ["Ann", "May"]);
     assert.deepEqual(speakersNamed("is it an annex?", ["Ann", "Ben"]), []);
     assert.deepEqual(speakersNamed("鈴木さんは何が好き？", ["鈴木", ""]), ["鈴木"]);
   });

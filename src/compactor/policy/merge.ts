@@ -60,14 +60,14 @@ function lengthOnceMerged(state: SummariesState, merged: readonly Summary[]): nu
   const [first, last] = [merged[0], merged.at(-1)];
   if (first === undefined || last === undefined) return 0;
   const level = Math.min(TOP_LEVEL, Math.max(...merged.map((one) => one.level)) + 1);
-  const cap = capOf(state, {
+  const { longest } = lengthsOf(state, {
     kind: "merge",
     fromSeq: first.fromSeq,
     toSeq: last.toSeq,
     level,
     sourceTokens: lengthOf(merged),
   });
-  return Math.min(lengthOf(merged), cap + SUMMARY_LABEL_TOKENS);
+  return Math.min(lengthOf(merged), longest + SUMMARY_LABEL_TOKENS);
 }
 
 type SummaryPlan = Pick<JobPlan, "kind" | "fromSeq" | "toSeq" | "level" | "sourceTokens">;
@@ -81,7 +81,11 @@ export function capOf({ history, summaryCap, summaryRoom }: SummariesState, plan
   const left = summaryRoom - lengthOf(others);
   if (plan.level === 1) {
     const cap = plan.kind === "leaf" ? leafCap(summaryRoom, plan.sourceTokens) : summaryCap;
-    return Math.min(cap, withoutLabel(left));
+    // A merge that is written ahead lands with it, or before it.
+    const merged = plan.kind === "leaf" ? others.filter((one) => isMergedAhead(one, history.ahead)) : [];
+    const begun = { history: { ...history, ahead: [] }, summaryCap, summaryRoom };
+    const freed = lengthOf(merged) - lengthOnceMerged(begun, merged);
+    return Math.min(cap, withoutLabel(left + freed));
   }
   const toCome = Math.max(
     levelPart(summaryRoom, 1) - lengthOf(others.filter(({ level }) => level === 1)),
@@ -100,15 +104,21 @@ export interface SummaryLengths {
   readonly longest: number;
 }
 
+/** Share of the longest text to ask for: models overshoot. */
+export const ASKED_SHARE = 0.8;
+
 /**
- * The lengths of a job's summary. Models overshoot, and a merge that is refused again and again holds up all that comes after it: one
- * that is longer than asked, but shorter than its source, is accepted if the next leafs still have room. Pure.
+ * The lengths of a job's summary. A merge that is refused again and again holds up all that comes after it: one that is longer than
+ * asked, but shorter than its source, is accepted if the next leafs still have room, and beside the top level one merge of them. Pure.
  */
 export function lengthsOf(state: SummariesState, plan: SummaryPlan): SummaryLengths {
-  const asked = capOf(state, plan);
-  if (plan.kind !== "merge") return { asked, longest: asked };
-  const left = state.summaryRoom - lengthOf(othersOf(state.history, plan)) - roomOfLeafs(state);
-  return { asked, longest: Math.max(asked, Math.min(plan.sourceTokens, withoutLabel(left))) };
+  const cap = capOf(state, plan);
+  if (plan.kind !== "merge") return { asked: cap, longest: cap };
+  const { history, summaryRoom } = state;
+  const next = plan.level === TOP_LEVEL ? levelCap(summaryRoom, TOP_LEVEL - 1) + SUMMARY_LABEL_TOKENS : 0;
+  const left = summaryRoom - lengthOf(othersOf(history, plan)) - roomOfLeafs(state) - next;
+  const longest = Math.max(cap, Math.min(plan.sourceTokens, withoutLabel(left)));
+  return { asked: Math.min(cap, Math.floor(longest * ASKED_SHARE)), longest };
 }
 
 function othersOf({ summaries }: SummariesState["history"], { fromSeq, toSeq }: SummaryPlan): Summary[] {

@@ -1,3 +1,4 @@
+import { ASKED_SHARE } from "../policy/merge.ts";
 import type { SummaryPart } from "../../core/compaction.ts";
 import { joinSpans, legalCuts, type Summary } from "../../core/history.ts";
 import { estimateTokens, MESSAGE_OVERHEAD, sumTokens } from "../../text/tokens.ts";
@@ -215,7 +216,8 @@ class SummaryAttempt {
       if (range !== null) return this.#putTogether(range);
       if (!mayBegin) return { kind: "unfinished" };
       const sourceTokens = Math.max(chunk.tokens, LEAST_OF_PART);
-      const limits = { capTokens, sourceTokens, keptCalls: TEXT_CALLS };
+      const askedTokens = Math.floor(capTokens * ASKED_SHARE);
+      const limits = { capTokens, askedTokens, sourceTokens, keptCalls: TEXT_CALLS };
       const place = { part: this.#parts.length + 1, parts: Math.max(parts, this.#parts.length + 1) };
       const written = await this.#writeText(chunk.text, chunk.lines, limits, place);
       if (written.kind === "refused") return written;
@@ -371,7 +373,8 @@ class SummaryAttempt {
     if (summaries.length === 1 && only !== undefined && sourceTokens <= capTokens) {
       return { kind: "written", text: only.text, model: this.#options.modelName, saved: NOTHING_SAVED };
     }
-    return this.#combine(summaries, { capTokens, sourceTokens });
+    const askedTokens = Math.floor(capTokens * ASKED_SHARE);
+    return this.#combine(summaries, { capTokens, askedTokens, sourceTokens, isDense: true });
   }
 
   async #ask(task: Omit<WritingTask, "maxOutputTokens">): Promise<Written> {

@@ -266,7 +266,7 @@ async function settle(
   const written = { kind: "written", text, model: answer.model, saved: conversation.saved } as const;
   if (rejection !== null) {
     if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
-    const shorter = shortenMessage(text, task, options);
+    const shorter = shortenMessage(rejection, task, options);
     const messages = askedAgain(answer.text, shorter, conversation, task, options);
     return (await secondText({ ...conversation, messages }, judge, task, options)).written;
   }
@@ -345,10 +345,14 @@ function againMessage(
 }
 
 /** Asks for as much less as the text is too long, if it is much too long. */
-function shortenMessage(text: string, task: WritingTask, { texts }: WriterOptions): ModelMessage {
-  const wanted = wantedTokens(task);
-  const share = Math.max(LEAST_SHARE, Math.min(SHORTER, wanted / Math.max(1, estimateTokens(text))));
-  return { role: "user", text: texts.shorten(lengthLimit(wanted * share, task.sample, task.isDense)) };
+function shortenMessage(
+  { timesTooLong = 1 }: SummaryRejection,
+  task: WritingTask,
+  { texts }: WriterOptions,
+): ModelMessage {
+  const share = Math.max(LEAST_SHARE, Math.min(SHORTER, 1 / timesTooLong));
+  const limit = lengthLimit(wantedTokens(task) * share, task.sample, task.isDense);
+  return { role: "user", text: texts.shorten(limit) };
 }
 
 /** Whether the text was rejected only for its length, or cut off when it was over the cap already. */

@@ -200,14 +200,15 @@ export async function readSaid(
   return client.query<RawSaid>(name, selectSaid("$1", seqs, condition), values);
 }
 
-/** Characters that one look-up brings. */
+/** Characters that one look-up brings, of which a long text counts as no more than what is mostly shown of it. */
 const MAX_QUOTED = 16_000;
+const COUNTED_LENGTH = 400;
 
 /** The first results that fit into one look-up, in their order. */
 export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
   let length = 0;
   return rows.map(said).filter(({ text }, index) => {
-    length += text?.length ?? 0;
+    length += Math.min(text?.length ?? 0, COUNTED_LENGTH);
     return index === 0 || length <= MAX_QUOTED;
   });
 }

@@ -65,3 +65,20 @@ test("a leaf has a sixth of what it covers", () => {
   const plan = { kind: "leaf", fromSeq: 1, toSeq: 10, level: 1, sourceTokens: 1500 } as const;
   assert.equal(capOfNext([], plan), 250);
 });
+
+test("a merge into the top level leaves room for the next merge of the level below", () => {
+  const old = summariesOf([3, 2, 2], { tokens: 1100 });
+  const plan = { kind: "merge", fromSeq: 1, toSeq: 30, level: 3, sourceTokens: 3300 } as const;
+  // 4,000 less a leaf to come, and a merge of level 2, each with its label, and its own. Four fifths of it are asked for.
+  const longest = 4000 - 350 - 500 - 40;
+  const lengths = lengthsOf({ history: rawHistory(0, { summaries: old }), ...SIZES }, plan);
+  assert.deepEqual(lengths, { asked: Math.floor(longest * 0.8), longest });
+});
+
+test("a leaf beside a merge that is written ahead has the room that the merge frees", () => {
+  const old = summariesOf([2, 2, 1, 1], { tokens: 950 });
+  const plan = { kind: "leaf", fromSeq: 41, toSeq: 50, level: 1, sourceTokens: 3000 } as const;
+  assert.equal(capOfNext(old, plan), 64);
+  const merge = { kind: "merge" as const, fromSeq: 1, toSeq: 20 };
+  assert.ok(capOfNext(old, plan, [merge]) > 200);
+});

@@ -110,6 +110,29 @@ suite("a summary of a range", () => {
   }
 });
 
+suite("a summary that is too long", () => {
+  test("that is longer than asked is kept where it may be longer", async () => {
+    await using server = await startModelServer();
+    server.reply(text(LONG));
+    const capTokens = estimateTokens(LONG);
+    const tried = await attempt(server, leaf(), { capTokens, askedTokens: 150, sourceTokens: 90_000 });
+    assert.equal(textOf(tried), LONG.trim());
+    assert.match(messagesOf(server.requests[0]?.body).at(-1)?.text ?? "", /At most 90 words\./);
+  });
+
+  test("that is a little too long is asked for again in a quarter less", async () => {
+    await using server = await startModelServer();
+    const little = LONG.trim();
+    server.reply(text(little), text(GOOD));
+    const capTokens = estimateTokens(little) - 1;
+    await attempt(server, leaf(), { capTokens, sourceTokens: 90_000 });
+    const [first, second] = server.requests.map(({ body }) => messagesOf(body).at(-1)?.text ?? "");
+    const words = (asked = ""): number => Number(/at most (\d+) words\./i.exec(asked)?.[1]);
+    // Both are whole tens.
+    assert.ok(Math.abs(words(second) - words(first) * 0.75) <= 10, second);
+  });
+});
+
 suite("a summary", () => {
   for (const [what, behaviour, kind] of bad) {
     test(`${what} is refused, after one call`, async () => {
@@ -158,27 +181,6 @@ suite("a summary", () => {
     const { outcome } = await attempt(server, leaf());
     assert.equal(outcome.kind === "refused" && outcome.rejection.kind, "over_cap");
     assert.equal(server.requests.length, 2);
-  });
-
-  test("that is longer than asked is kept where it may be longer", async () => {
-    await using server = await startModelServer();
-    server.reply(text(LONG));
-    const capTokens = estimateTokens(LONG);
-    const tried = await attempt(server, leaf(), { capTokens, askedTokens: 150, sourceTokens: 90_000 });
-    assert.equal(textOf(tried), LONG.trim());
-    assert.match(messagesOf(server.requests[0]?.body).at(-1)?.text ?? "", /At most 90 words\./);
-  });
-
-  test("that is a little too long is asked for again in a quarter less", async () => {
-    await using server = await startModelServer();
-    const little = LONG.trim();
-    server.reply(text(little), text(GOOD));
-    const capTokens = estimateTokens(little) - 1;
-    await attempt(server, leaf(), { capTokens, sourceTokens: 90_000 });
-    const [first, second] = server.requests.map(({ body }) => messagesOf(body).at(-1)?.text ?? "");
-    const words = (asked = ""): number => Number(/at most (\d+) words\./i.exec(asked)?.[1]);
-    // Both are whole tens.
-    assert.ok(Math.abs(words(second) - words(first) * 0.75) <= 10, second);
   });
 
   test("of nothing but deleted texts asks nobody", async () => {
