@@ -46,8 +46,8 @@ const NO_FREQUENCIES_FOR_MS = 20_000;
 
 /** Entries that the picking terms may bring together, for each line that is wanted. */
 const CANDIDATES_PER_LINE = 5;
-/** The index returns no more, by a rank that knows no rare words: common words would crowd them out. */
-const MOST_CANDIDATES = 300;
+/** The index returns 300 of them, by a rank that knows no rare words: with many more, common words would crowd these out. */
+const MOST_CANDIDATES = 400;
 
 const FIRST: Seq = 1;
 
