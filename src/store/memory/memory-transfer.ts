@@ -120,7 +120,7 @@ async function findMessage(
   return entry?.deleted === true ? undefined : entry;
 }
 
-/** Several calls of one answer have the same time: the quote tells them apart. */
+/** Several calls of one answer have the same time: the quote tells them apart. What a tool returned for a deleted message is not found. */
 async function findResult(
   client: Queryable,
   channel: ChannelId,
@@ -129,7 +129,8 @@ async function findResult(
   const found = await client.query<{ seq: Seq; text: string }>(
     "result_find",
     `select seq, text from entries where channel_id = $1 and kind = 'tool_result' and text <> ''
-        and data->>'tool' = $2 and date_trunc('milliseconds', at) = $3 order by seq`,
+        and data->>'tool' = $2 and date_trunc('milliseconds', at) = $3
+        and not is_for_deleted($1, seq) order by seq`,
     [channel, tool, at],
   );
   const words = normalWords(quote);
