@@ -2,10 +2,11 @@ import { argumentValues, type Entry, type ToolResultEntry } from "../core/entry.
 import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { tellingTerms } from "../text/terms.ts";
 import { headAndTail } from "../text/text.ts";
+import { speaksOfSelf } from "./first-person.ts";
 import { plantsMemory, tellsReader } from "./planted-instructions.ts";
 import { isCovered, namesPerson, type NearLine, unfoundPart } from "./statement-support.ts";
 import { type Fault, isTurned, type Lines, peopleOf, type SupportedItem } from "./support-gate.ts";
-import { hasSelf, isAttributed, isOfSelf, noFact, sentencesAround } from "./told-as.ts";
+import { isAttributed, noFact, sentencesAround } from "./told-as.ts";
 
 /**
  * Whether a statement says what a tool has returned: a page, a file, a program. Nobody here has said it, so that nothing beside the result
@@ -87,7 +88,7 @@ export function seenFault(item: SupportedItem, shown: readonly ShownResult[], li
 /** Whether a statement gives words to a person, or the result has the words of one. */
 function isOfSpeaker(statement: string, around: readonly string[], people: ReadonlySet<string>): boolean {
   const isOfAnyone = [...people].some((name) => namesPerson(statement, name));
-  return (isOfAnyone && isAttributed(statement)) || around.some((one) => isOfSelf(one) || hasSelf(one));
+  return (isOfAnyone && isAttributed(statement)) || around.some(speaksOfSelf);
 }
 
 function formFault({ statement, quote }: SupportedItem, around: readonly string[]): Fault | null {

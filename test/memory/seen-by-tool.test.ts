@@ -103,6 +103,13 @@ const KEPT: readonly (readonly [text: string, statement: string, quote: string])
   ["| city | people |\n| Falkenstein | 8,300 |", "Falkenstein has 8,300 people.", "Falkenstein | 8,300"],
   ["Der Bau von Halle 3 ist fertig.", "Der Bau von Halle 3 ist fertig.", "Halle 3 ist fertig"],
   ["ビル3号館は完成した。", "ビル3号館は完成した。", "3号館は完成した"],
+  ["Mon: 12 degrees\nTue: 14 degrees", "It has 12 degrees.", "12 degrees"],
+  ["region: eu-central-1, 3 nodes", "The region has 3 nodes.", "3 nodes"],
+  ["Support: info@firma.eu, 3 people", "The support has 3 people.", "3 people"],
+  ["https://status.example.io: 3 alarms", "There are 3 alarms.", "3 alarms"],
+  ["I/O errors: 3", "There are 3 errors.", "errors: 3"],
+  ["The office is in Boston, MA", "The office is in Boston.", "office is in Boston"],
+  ["The harbour is 3 mi away", "The harbour is 3 mi away.", "harbour is 3 mi away"],
   ["3 of 40 tests failed.\nNever mind the rest", "3 of 40 tests failed.", "3 of 40 tests failed"],
 ];
 for (const [text, statement, quote] of KEPT)
