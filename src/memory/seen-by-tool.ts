@@ -28,22 +28,24 @@ export interface ShownResult {
   readonly asked: string;
 }
 
-/** @param lines those of a transcript, with the call of the result */
-export function shownResult(entry: ToolResultEntry, lines: Iterable<Entry>): ShownResult {
+/** @returns null: its call is not among these entries, so that nobody knows whether it repeats the call */
+export function shownResult(entry: ToolResultEntry, calls: Iterable<Entry>): ShownResult | null {
   const { text } = entry;
+  const asked = argumentsOf(entry, calls);
+  if (asked === null) return null;
   const { head, tail } = headAndTail(text, SHOWN_RESULT);
   const parts = text.length <= SHOWN_RESULT ? [text] : [head, tail];
-  return { entry, parts, asked: argumentsOf(entry, lines) };
+  return { entry, parts, asked };
 }
 
-/** The values of the arguments of its call; "": the call is not among the lines. */
-function argumentsOf({ turnId, callId }: ToolResultEntry, lines: Iterable<Entry>): string {
-  for (const line of lines) {
-    if (line.kind !== "tool_call" || line.turnId !== turnId) continue;
-    const call = line.calls.find(({ id }) => id === callId);
+/** The values of the arguments of its call; null: the call is not among the entries. */
+function argumentsOf({ turnId, callId }: ToolResultEntry, entries: Iterable<Entry>): string | null {
+  for (const entry of entries) {
+    if (entry.kind !== "tool_call" || entry.turnId !== turnId) continue;
+    const call = entry.calls.find(({ id }) => id === callId);
     if (call !== undefined) return argumentValues(call.arguments);
   }
-  return "";
+  return null;
 }
 
 /** Whether a quote stands in what is shown, and not in what the tool was asked. @param quote its normal words */

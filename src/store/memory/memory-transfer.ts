@@ -71,7 +71,7 @@ export class MemoryTransferStore extends Rows {
    * Adds a memory from a file, in one transaction with the look at what proves it.
    * @param wanted its proofs
    * @param check is given the messages in that order, undefined for one that is not there or was taken back,
-   *   and when a text of the channel was last edited or taken back
+   *   when a text of the channel was last edited or taken back, and the entries with the calls of results among the messages
    */
   async take<Refusal>(
     channel: Pick<ChannelRow, "id">,
@@ -80,6 +80,7 @@ export class MemoryTransferStore extends Rows {
     check: (
       messages: readonly (Entry | undefined)[],
       erasedAt: Date | null,
+      calls: readonly Entry[],
     ) => MemoryDraft | { readonly refused: Refusal },
   ): Promise<Imported<Refusal>> {
     return this.db.transaction(async (client) => {
@@ -88,7 +89,8 @@ export class MemoryTransferStore extends Rows {
       ]);
       const messages: (Entry | undefined)[] = [];
       for (const one of wanted) messages.push(await findMessage(client, channel.id, one));
-      const draft = check(messages, await readErasedAt(client, channel.id));
+      const calls = await readCalls(client, channel.id, messages);
+      const draft = check(messages, await readErasedAt(client, channel.id), calls);
       if ("refused" in draft) return draft;
       const [row] = await client.query<{ id: MemoryId | null }>(
         "memory_import",
@@ -136,6 +138,26 @@ async function findResult(
   const words = normalWords(quote);
   const seq = found.find(({ text }) => containsQuote(normalWords(text), words))?.seq;
   return seq === undefined ? undefined : (await readCurrentEntries(client, channel, seq, seq))[0];
+}
+
+/** The entries right before results, which have their calls. */
+async function readCalls(
+  client: Queryable,
+  channel: ChannelId,
+  messages: readonly (Entry | undefined)[],
+): Promise<Entry[]> {
+  const results = messages.flatMap((one) => (one?.kind === "tool_result" ? [one.seq] : []));
+  if (results.length === 0) return [];
+  const found = await client.query<{ seq: Seq }>(
+    "calls_of_results",
+    `select distinct (select max(c.seq) from entries c
+                       where c.channel_id = $1 and c.kind = 'tool_call' and c.seq < result) as seq
+       from unnest($2::bigint[]) result`,
+    [channel, results],
+  );
+  const calls: Entry[] = [];
+  for (const { seq } of found) calls.push(...(await readCurrentEntries(client, channel, seq, seq)));
+  return calls;
 }
 
 async function readErasedAt(client: Queryable, channel: ChannelId): Promise<Date | null> {

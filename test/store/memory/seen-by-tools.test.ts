@@ -9,6 +9,7 @@ import { checkMemories } from "../../../src/memory/gates.ts";
 import { checkMemoryLine, type MemoryLine } from "../../../src/memory/memory-file.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
+import type { PortableMemory } from "../../../src/store/memory/memory-transfer.ts";
 import { authorOf, BEN } from "../../support/commands.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
 import { openTestStore } from "../open-store.ts";
@@ -46,6 +47,8 @@ interface Call {
   readonly text: string;
   readonly tool?: string;
   readonly id?: string;
+  /** Of the call. Default: none. */
+  readonly arguments?: string;
 }
 
 /** Somebody asks, and the agent calls tools in one answer each, at a minute of one hour. */
@@ -72,7 +75,7 @@ async function call(
       {
         kind: "tool_call",
         text: "",
-        calls: named.map(({ id, tool: name }) => ({ id, name, arguments: "{}" })),
+        calls: named.map(({ id, tool: name, arguments: given = "{}" }) => ({ id, name, arguments: given })),
       },
       ...named.map(({ id, tool, text }) => ({
         kind: "tool_result" as const,
@@ -650,17 +653,8 @@ test("a job that has read results commits nothing of a result that was deleted m
   assert.deepEqual([await told(here), await memoriesOf(here)], [[], [0]]);
 });
 
-test("a memory of a tool is written to a file, and comes back while its result is there", async () => {
-  const here = await place({ sharesMemory: true });
-  const { message, seqs } = await call(here, [[{ text: "wind 4" }, { text: "The harbour has 12 degrees." }]]);
-  const statement = "The harbour has 12 degrees.";
-  await seen(here, statement, seqs.slice(1));
-  const [written] = await store.transfer.page(0, 10, here.channel);
-  assert.ok(written?.tool === "web_search");
-  assert.deepEqual(
-    written.sources.map(({ message: of, author, name, quote }) => ({ of, author, name, quote })),
-    [{ of: null, author: null, name: "web_search", quote: statement }],
-  );
+/** Forgets the memory of a channel after an export. @returns imports it again */
+async function exported(here: Place, written: PortableMemory): Promise<() => Promise<unknown>> {
   await store.people.forgetMemory(here.channel, written.id);
   const { id: _, proofs: __, at, sources, ...rest } = written;
   const line: MemoryLine = {
@@ -672,14 +666,28 @@ test("a memory of a tool is written to a file, and comes back while its result i
     sources: sources.map((source) => ({ ...source, at: source.at.toISOString() })),
     exportedAt: new Date().toISOString(),
   };
-  const back = async (): Promise<unknown> =>
+  return async () =>
     store.transfer.take(
       { id: here.channel },
       sources.map((source) => ({ ...source, tool: "web_search" })),
       { scope: "workspace", until: null },
-      (messages, erasedAt) =>
-        checkMemoryLine(line, messages, { agentName: "Weir", erasedAt, left: null, now: new Date() }),
+      (messages, erasedAt, calls) =>
+        checkMemoryLine(line, messages, { agentName: "Weir", erasedAt, left: null, now: new Date(), calls }),
     );
+}
+
+test("a memory of a tool is written to a file, and comes back while its result is there", async () => {
+  const here = await place({ sharesMemory: true });
+  const { message, seqs } = await call(here, [[{ text: "wind 4" }, { text: "The harbour has 12 degrees." }]]);
+  const statement = "The harbour has 12 degrees.";
+  await seen(here, statement, seqs.slice(1));
+  const [written] = await store.transfer.page(0, 10, here.channel);
+  assert.ok(written?.tool === "web_search");
+  assert.deepEqual(
+    written.sources.map(({ message: of, author, name, quote }) => ({ of, author, name, quote })),
+    [{ of: null, author: null, name: "web_search", quote: statement }],
+  );
+  const back = await exported(here, written);
   await back();
   const [memory] = await store.memories.inScope(here, 10);
   assert.deepEqual([memory?.statement, memory?.tool, memory?.scope], [statement, "web_search", "channel"]);
@@ -690,4 +698,17 @@ test("a memory of a tool is written to a file, and comes back while its result i
   assert.deepEqual(await back(), {
     refused: "a message that proves it is not in the log, or was taken back",
   });
+});
+
+test("a memory of a tool comes back from no file if its call had these words", async () => {
+  const here = await place();
+  const statement = "The harbour has 12 degrees.";
+  const { seqs } = await call(here, [
+    [{ text: statement, arguments: JSON.stringify({ query: statement }) }, { text: "wind 4" }],
+  ]);
+  await seen(here, statement, seqs.slice(0, 1));
+  const [written] = await store.transfer.page(0, 10, here.channel);
+  assert.ok(written !== undefined);
+  const back = await exported(here, written);
+  assert.deepEqual(await back(), { refused: "it does not pass the checks (quote)" });
 });
