@@ -121,17 +121,18 @@ create function allowed_for(p_channel bigint, p_result entries) returns bigint l
    where a.channel_id = p_channel and a.id = substring(p_result.data->>'call_id' from '^approval_(\d{1,15})$')::bigint
 $$;
 
--- Whether a tool returned a result for a message that is deleted: its turn had the message to answer, or due work of a turn that had it.
--- Such a result proves nothing. The same in the other direction is `results_for`.
-create function is_for_deleted(p_channel bigint, p_result bigint) returns boolean language plpgsql stable as $$
+-- Whether a tool returned a result for a message of this person; null: for one that is deleted. Its turn had the message to answer, or due
+-- work of a turn that had it. The same in the other direction is `results_for`.
+create function is_for(p_channel bigint, p_result bigint, p_by text) returns boolean language plpgsql stable as $$
 declare v_turns bigint[]; v_turn turns; v_place integer := 1;
 begin
   select array_remove(array[e.turn_id, allowed_for(p_channel, e)], null) into v_turns from entries e
    where e.channel_id = p_channel and e.seq = p_result;
   while v_place <= cardinality(v_turns) loop
     select t.* into v_turn from turns t where t.id = v_turns[v_place] and t.channel_id = p_channel;
-    if exists (select from entries d where d.channel_id = p_channel and d.addressed and d.deleted_at is not null
-                                       and d.seq between v_turn.from_seq and v_turn.to_seq)
+    if exists (
+      select from entries d where d.channel_id = p_channel and d.addressed and d.seq between v_turn.from_seq and v_turn.to_seq
+         and case when p_by is null then d.deleted_at is not null else d.author_id = p_by and d.deleted_at is null end)
     then return true; end if;
     v_turns := v_turns || array(
       select distinct made.turn_id from entries d cross join lateral made_by(p_channel, d.message_id) made (turn_id)
@@ -142,7 +143,12 @@ begin
   return false;
 end $$;
 
--- Returns the results that prove something and that tools returned for a message, as `is_for_deleted` has it.
+-- Whether a tool returned a result for a message that is deleted: then it proves nothing.
+create function is_for_deleted(p_channel bigint, p_result bigint) returns boolean language sql stable as $$
+  select is_for(p_channel, p_result, null)
+$$;
+
+-- Returns the results that prove something and that tools returned for a message, as `is_for` has it.
 create function results_for(p_channel bigint, p_message bigint) returns setof bigint language sql stable as $$
   with recursive due as materialized (
     select d.seq, made_by(p_channel, d.message_id) as turn_id from entries d

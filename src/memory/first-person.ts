@@ -49,10 +49,9 @@ export function speaksOfSelf(sentence: string): boolean {
   // All of a shouted sentence is in capitals.
   const small = /\p{Ll}/u.test(sentence) ? left.replaceAll(ABBREVIATION, " ") : left;
   const own = small.replaceAll(COUNTED, " ").replaceAll(PIT, " ").replaceAll(MILES, " ");
-  const spoken = LANGUAGES.filter(({ beside }) => beside.test(own)).flatMap(({ pronouns }) =>
-    pronouns.split("|"),
-  );
-  return hasSelf(own.replaceAll(FOREIGN, (word) => (spoken.includes(word.toLowerCase()) ? word : " ")));
+  const languages = LANGUAGES.filter(({ beside }) => beside.test(own));
+  const spoken = new Set(languages.flatMap(({ pronouns }) => pronouns.split("|")));
+  return hasSelf(own.replaceAll(FOREIGN, (word) => (spoken.has(word.toLowerCase()) ? word : " ")));
 }
 
 function isJoined(word: string): boolean {

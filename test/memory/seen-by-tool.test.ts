@@ -239,7 +239,9 @@ describe("a result proves nothing", () => {
     });
     assert.deepEqual([memory?.tool, memory?.sources.map(({ seq }) => seq)], ["web_search", [2]]);
   });
+});
 
+describe("one of several results proves nothing", () => {
   test("beside one that says it all, if it does not", () => {
     const other = result(3, '{"status": "passed"}');
     const memory = keptOf([ASKED, result(2, CI), other], { ...PASSED, sources: [3, 2] });
@@ -254,7 +256,9 @@ describe("a result proves nothing", () => {
     const proposed = { statement: "Run 1842 passed 40 tests.", quote: "tests passed", sources: [2, 3] };
     assert.equal(check(entries, [proposed]).dropped[0]?.reason, "unsaid");
   });
+});
 
+describe("a result also proves nothing", () => {
   test("if its call is not known: it may repeat it", () => {
     assert.equal(check([ASKED, result(2, CI)], [PASSED], { calls: [] }).dropped[0]?.reason, "speaker");
   });

@@ -59,9 +59,10 @@ async function call(
     asks = "how is it?",
     minute = ++count,
     id: message = `seen-said-${++count}`,
-  }: { asks?: string; minute?: number; id?: string } = {},
+    by = "u-ann",
+  }: { asks?: string; minute?: number; id?: string; by?: string } = {},
 ): Promise<Called> {
-  const asked = await open.say(channel, asks, { id: message });
+  const asked = await open.say(channel, asks, { id: message, author: { id: by, name: "Ann", isBot: false } });
   const [turn] = await open.sql<{ id: number }>(
     "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $3) returning id",
     channel,
@@ -514,16 +515,23 @@ test("it is gone with a message that had asked for a call which a person has all
 
 test("it is gone with all that a person has said, and not when somebody else goes", async () => {
   const here = await place();
-  const { seqs } = await call(here, [[{ text: "12 degrees" }]]);
+  const person = `u-asks-${++count}`;
+  const { seqs } = await call(here, [[{ text: "12 degrees" }]], { by: person });
   await seen(here, "It has 12 degrees.", seqs);
   await open.say(here.channel, "hello", { id: "seen-ben", author: authorOf(BEN) });
-  const of = async (person: string): Promise<void> => {
-    const ids = await store.people.messagesIn(here.channel, person, 100);
+  const counted = async (of: string): Promise<number[]> => [
+    (await store.people.countSaid(here.channel, of)).memories,
+    (await store.people.borne("test", of)).memories,
+  ];
+  assert.deepEqual(await counted(authorOf(BEN).id), [0, 0]);
+  assert.deepEqual(await counted(person), [1, 1]);
+  const of = async (one: string): Promise<void> => {
+    const ids = await store.people.messagesIn(here.channel, one, 100);
     await store.people.blank(here.channel, ids, digester);
   };
   await of(authorOf(BEN).id);
   assert.equal((await told(here)).length, 1);
-  await of("u-ann");
+  await of(person);
   assert.deepEqual(await told(here), []);
 });
 
