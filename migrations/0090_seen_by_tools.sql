@@ -2,7 +2,9 @@
 -- channel's threads alone, and is compared with no statement of a person. A newer call of the same tool about the same subject ends it.
 
 alter table memories add column tool text; -- the tool whose results prove it; null: people's words prove it, or the agent's
-create index memories_seen on memories (channel_id) where tool is not null;
+-- It is looked through by the channel, and by what a newer call ends.
+create index memories_seen on memories (channel_id, tool, md5(normal_text(subject)), valid_to) where tool is not null;
+alter index memories_seen alter column 3 set statistics 0;
 
 -- Returns the newest answer of a model whose calls returned what proves a memory: their results stand right behind it.
 create function last_called(p_memory bigint) returns bigint language sql stable as $$
@@ -18,7 +20,8 @@ begin
   for v_other in
     select m.* from memories m
      where m.channel_id = p_new.channel_id and m.tool = p_new.tool and m.agent = p_new.agent and m.scope = p_new.scope
-       and m.valid_to is null and m.id <> p_new.id and normal_text(m.subject) = normal_text(p_new.subject)
+       and m.valid_to is null and m.id <> p_new.id
+       and md5(normal_text(m.subject)) = md5(normal_text(p_new.subject)) and normal_text(m.subject) = normal_text(p_new.subject)
      order by m.valid_from, m.id
   loop
     v_other_called := last_called(v_other.id);
@@ -99,8 +102,74 @@ begin
   sources := v_kept;
 end $$;
 
+-- Returns the turn that made due work: an occurrence of its reminder, a report of its subagent, its hand-off, or its call that a person
+-- has allowed. Null: the message is none of these.
+create function made_by(p_channel bigint, p_message_id text) returns bigint language sql stable as $$
+  select case substring(p_message_id from '^(reminder|subagent|handoff|approval)/')
+    when 'reminder' then (select r.turn_id from reminders r where r.id = reminder_of(p_message_id))
+    when 'subagent' then (select s.turn_id from subagents s
+      where s.channel_id = p_channel and s.number = substring(p_message_id from '^subagent/(\d{1,9})(?:/|$)')::integer)
+    when 'approval' then (select a.turn_id from approvals a
+      where a.channel_id = p_channel and a.id = substring(p_message_id from '^approval/(\d{1,15})$')::bigint)
+    when 'handoff' then substring(p_message_id from '^handoff/(\d{1,18})/')::bigint
+  end
+$$;
+
+-- Returns the turn that asked a person to allow the call with this result. Null: nobody was asked.
+create function allowed_for(p_channel bigint, p_result entries) returns bigint language sql stable as $$
+  select a.turn_id from approvals a
+   where a.channel_id = p_channel and a.id = substring(p_result.data->>'call_id' from '^approval_(\d{1,15})$')::bigint
+$$;
+
+-- Whether a tool returned a result for a message of this person; null: for one that is deleted. Its turn had the message to answer, or due
+-- work of a turn that had it. The same in the other direction is `results_for`.
+create function is_for(p_channel bigint, p_result bigint, p_by text) returns boolean language plpgsql stable as $$
+declare v_turns bigint[]; v_turn turns; v_place integer := 1;
+begin
+  select array_remove(array[e.turn_id, allowed_for(p_channel, e)], null) into v_turns from entries e
+   where e.channel_id = p_channel and e.seq = p_result;
+  while v_place <= cardinality(v_turns) loop
+    select t.* into v_turn from turns t where t.id = v_turns[v_place] and t.channel_id = p_channel;
+    if exists (
+      select from entries d where d.channel_id = p_channel and d.addressed and d.seq between v_turn.from_seq and v_turn.to_seq
+         and case when p_by is null then d.deleted_at is not null else d.author_id = p_by and d.deleted_at is null end)
+    then return true; end if;
+    v_turns := v_turns || array(
+      select distinct made.turn_id from entries d cross join lateral made_by(p_channel, d.message_id) made (turn_id)
+       where d.channel_id = p_channel and d.message_id ~ '^(reminder|subagent|handoff|approval)/'
+         and d.seq between v_turn.from_seq and v_turn.to_seq and made.turn_id <> all (v_turns));
+    v_place := v_place + 1;
+  end loop;
+  return false;
+end $$;
+
+-- Whether a tool returned a result for a message that is deleted: then it proves nothing.
+create function is_for_deleted(p_channel bigint, p_result bigint) returns boolean language sql stable as $$
+  select is_for(p_channel, p_result, null)
+$$;
+
+-- Returns the results that prove something and that tools returned for a message, as `is_for` has it.
+create function results_for(p_channel bigint, p_message bigint) returns setof bigint language sql stable as $$
+  with recursive due as materialized (
+    select d.seq, made_by(p_channel, d.message_id) as turn_id from entries d
+     where d.channel_id = p_channel and d.seq > p_message and d.message_id ~ '^(reminder|subagent|handoff|approval)/'
+  ), asked (turn_id) as (
+    select t.id from turns t where t.channel_id = p_channel and t.to_seq >= p_message and t.from_seq <= p_message
+    union
+    select t.id from asked join due on due.turn_id = asked.turn_id
+      join turns t on t.channel_id = p_channel and t.to_seq >= due.seq and t.from_seq <= due.seq
+  )
+  select distinct s.seq
+    from memories m join memory_sources s on s.memory_id = m.id
+    join entries e on e.channel_id = s.channel_id and e.seq = s.seq
+   where m.channel_id = p_channel and m.tool is not null and s.channel_id = p_channel and s.seq > p_message
+     and (e.turn_id in (select turn_id from asked)
+          or e.data->>'call_id' ~ '^approval_\d{1,15}$' and allowed_for(p_channel, e) in (select turn_id from asked))
+$$;
+
 -- Adds a memory, or its sources to the same memory that is there already, as the baseline has it. p_memory also has tool?: results of
--- that tool prove it, and those that are deleted by now do not; if none is left, nothing is added, and it returns null.
+-- that tool prove it, and neither those that are deleted by now nor those for deleted messages do; if none is left, nothing is added, and
+-- it returns null.
 create or replace function add_memory(p_channel bigint, p_summary bigint, p_memory jsonb) returns bigint language plpgsql as $$
 declare
   v_channel channels; v_scope text; v_id bigint; v_source jsonb; v_from bigint; v_to bigint; v_is_new boolean := false;
@@ -113,7 +182,8 @@ begin
   select s.scope, s.sources into v_scope, v_sources from memory_scope(v_channel, p_summary, p_memory) s;
   if v_tool is not null then
     select jsonb_agg(s.value order by s.place) into v_sources from jsonb_array_elements(v_sources) with ordinality s (value, place)
-      join entries e on e.channel_id = p_channel and e.seq = (s.value->>'seq')::bigint and e.kind = 'tool_result' and e.deleted_at is null;
+      join entries e on e.channel_id = p_channel and e.seq = (s.value->>'seq')::bigint and e.kind = 'tool_result' and e.deleted_at is null
+     where not is_for_deleted(p_channel, e.seq);
     if v_sources is null then return null; end if;
   end if;
   if v_tool is null and jsonb_array_length(v_sources) < jsonb_array_length(p_memory->'sources') then
@@ -179,10 +249,10 @@ begin
 end $$;
 
 -- Removes those of these memories of a channel that have no source left, as the baseline has it. What a tool has found is from the time of
--- its last result.
+-- its last result. What holds again of it, or has lost a result, ends where a newer call has found something else.
 create or replace function drop_unproved(p_channel bigint, p_memories bigint[]) returns bigint[] language plpgsql as $$
 declare
-  v_one memories; v_by text;
+  v_one memories; v_by text; v_ended bigint[] := '{}';
   -- `+ 0`: the plan reads them by id, and not the whole channel.
   v_gone bigint[] := array(
     select m.id from memories m
@@ -190,6 +260,7 @@ declare
        and not exists (select from memory_sources s where s.memory_id = m.id));
 begin
   for v_one in select g.* from memories g where g.id = any (v_gone) order by g.valid_from, g.id loop
+    v_ended := v_ended || array(select m.id from memories m where m.superseded_by = v_one.id and m.tool is not null);
     update memories m set superseded_by = v_one.superseded_by, valid_to = v_one.valid_to where m.superseded_by = v_one.id;
   end loop;
   delete from memories m where m.id = any (v_gone);
@@ -212,6 +283,12 @@ begin
     update memories m set superseded_by = null, valid_to = null where m.id = v_one.id;
     perform end_outdated(v_one.id, v_by);
   end loop;
+  for v_one in
+    select m.* from memories m
+     where (m.id = any (p_memories) or m.id = any (v_ended)) and m.tool is not null and m.valid_to is null order by m.valid_from, m.id
+  loop
+    perform end_outdated(v_one.id, null);
+  end loop;
   return v_gone;
 end $$;
 
@@ -227,28 +304,60 @@ create trigger entries_end_seen after update on entries
   for each row when (new.kind = 'tool_result' and old.deleted_at is null and new.deleted_at is not null)
   execute function entries_end_seen();
 
--- Ends the proofs that tools returned for deleted messages: a turn called them that had these to answer, or a person allowed a call of
--- such a turn. p_deleted, p_messages: entries, and platforms' ids of others. The caller holds the channel's row lock. Returns the memories
--- that were removed.
-create function take_seen(p_channel bigint, p_deleted bigint[], p_messages text[]) returns bigint[] language plpgsql as $$
-declare v_seq bigint; v_gone bigint[] := '{}';
+-- Ends the proofs that tools returned for a deleted message of a channel. The caller holds the channel's row lock.
+create function take_seen(p_channel bigint, p_deleted bigint) returns void language plpgsql as $$
+declare v_seq bigint;
 begin
-  for v_seq in
-    select distinct s.seq from memories m
-      join memory_sources s on s.memory_id = m.id
-      join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-      join turns t on t.id = e.turn_id
-      left join approvals a on e.data->>'call_id' = 'approval_' || a.id
-      left join turns asking on asking.id = a.turn_id
-     where m.channel_id = p_channel and m.tool is not null and exists (
-       select from entries d
-        where d.channel_id = p_channel and (d.seq = any (p_deleted) or d.message_id = any (p_messages)) and d.addressed
-          and (d.seq between t.from_seq and t.to_seq or d.seq between asking.from_seq and asking.to_seq))
-     order by s.seq
+  if not exists (select from memories m where m.channel_id = p_channel and m.tool is not null) then return; end if;
+  for v_seq in select result from results_for(p_channel, p_deleted) result order by result
   loop
-    v_gone := v_gone || take_proofs(p_channel, v_seq, null);
+    perform take_proofs(p_channel, v_seq, null);
   end loop;
-  return v_gone;
+end $$;
+
+-- Deletes a message, as the baseline has it; also the proofs that tools returned for it, whatever words these have.
+create or replace function delete_message(p_channel bigint, p_message_id text, out seq bigint) language plpgsql as $$
+declare v_is_addressed boolean;
+begin
+  perform lock_search(p_channel);
+  perform from channels c where c.id = p_channel for no key update;
+  update entries e set text = '', deleted_at = clock_timestamp()
+   where e.message_id = p_message_id and e.channel_id = p_channel and e.deleted_at is null
+  returning e.seq, e.addressed into delete_message.seq, v_is_addressed;
+  if not found then return; end if;
+  update revisions r set text = '' where r.channel_id = p_channel and r.seq = delete_message.seq;
+  -- The next entry is indexed with this text, which stood before it.
+  perform index_entries(p_channel, delete_message.seq, delete_message.seq + 1);
+  update search_progress p set erased_at = clock_timestamp(), deleted_at = clock_timestamp(),
+                               deleted_seq = least(p.deleted_seq, delete_message.seq)
+   where p.channel_id = p_channel;
+  perform take_proofs(p_channel, delete_message.seq, null);
+  if v_is_addressed then perform take_seen(p_channel, delete_message.seq); end if;
+end $$;
+
+-- Puts the summary of a finished job in its place, as the baseline has it. It counts the memories that are there.
+create or replace function put_summary(p_job jobs) returns void language plpgsql as $$
+declare v_summary bigint; v_memories integer := 0; v_memory jsonb; v_sources jsonb; v_id bigint;
+begin
+  update summaries s set live = false
+   where p_job.kind <> 'leaf' and s.channel_id = p_job.channel_id and s.live
+     and s.from_seq >= p_job.from_seq and s.to_seq <= p_job.to_seq;
+  insert into summaries (channel_id, from_seq, to_seq, level, kind, text, tokens, model, job_id, saw_from, needs_redo)
+  select p_job.channel_id, p_job.from_seq, p_job.to_seq, p_job.level, r.kind, r.text, r.tokens, r.model, p_job.id, p_job.saw_from,
+         p_job.edited or (r.kind = 'digest' and not coalesce(r."isFinal", false))
+    from jsonb_to_record(p_job.result->'summary') as r (kind text, text text, tokens integer, model text, "isFinal" boolean)
+  returning id into strict v_summary;
+  if p_job.kind = 'leaf' then
+    for v_memory in select * from jsonb_array_elements(p_job.result->'memories') loop
+      select coalesce(jsonb_agg(s), '[]') into v_sources from jsonb_array_elements(v_memory->'sources') s
+       where not (s->>'seq')::bigint = any (p_job.edited_seqs);
+      continue when v_sources = '[]' or exists (
+        select from jsonb_array_elements_text(coalesce(v_memory->'telling', '[]')) t where t = any (p_job.edited_terms));
+      v_id := add_memory(p_job.channel_id, v_summary, v_memory || jsonb_build_object('sources', v_sources));
+      v_memories := v_memories + (v_id is not null)::integer;
+    end loop;
+  end if;
+  update jobs set state = 'committed', memories = v_memories, ended_at = clock_timestamp() where id = p_job.id;
 end $$;
 
 -- Returns the nearest older memory that says the same as this one, as the baseline has it; of what tools have found, none.

@@ -196,12 +196,13 @@ class Importer {
     const { tool, sources } = memory;
     const wanted =
       tool === undefined ? sources : sources.map((source) => ({ ...source, tool, at: new Date(source.at) }));
-    return transfer.take(channel, wanted, limits, (messages, erased) =>
+    return transfer.take(channel, wanted, limits, (messages, erased, calls) =>
       checkMemoryLine(memory, messages, {
         agentName,
         erasedAt: erased,
         left: this.#left.get(channel.id) ?? null,
         now,
+        calls,
       }),
     );
   }

@@ -81,6 +81,8 @@ export interface MemoryGateContext extends LineContext {
   readonly lines?: "asked" | "proofs";
   /** Texts that the model has read beside people's lines. Default: `said` is not recorded. */
   readonly beside?: readonly string[];
+  /** Entries with the calls of the lines' results. Default: the lines. */
+  readonly calls?: readonly Entry[];
 }
 
 export interface CheckedMemories {
@@ -205,14 +207,15 @@ function checkSeen(
   context: Checking,
 ): MemoryDraft | Fault {
   const item = { ...given, type: "observation" as const };
-  const fault = seenFault(item, seen, context);
-  if (fault !== null) return fault;
-  const [first, ...rest] = seen;
+  // Each result proves all of it: what several prove together would outlive one of them.
+  const checked = seen.map((one) => ({ one, fault: seenFault(item, [one], context) }));
+  const [first, ...rest] = checked.flatMap(({ one, fault }) => (fault === null ? [one] : []));
+  if (first === undefined) return checked[0]?.fault ?? malformed("it has no sources");
   const dated = ({ entry, parts }: ShownResult): Dated => ({ text: parts.join("\n"), at: entry.at });
   const refers = timeOf(item, [dated(first), ...rest.map(dated)], context);
   if (refers !== null && "why" in refers) return refers;
   const tool = displayName(first.entry.tool);
-  const results = seen.map(({ entry }) => entry);
+  const results = [first, ...rest].map(({ entry }) => entry);
   return {
     ...draftOf(item, results, refers),
     assertedBy: tool,
@@ -403,7 +406,7 @@ function findSources(item: Item, context: Checking): Proving | Fault {
 function checkSource(
   number: number,
   { type, quote }: Pick<Item, "type" | "quote">,
-  context: LineContext & Pick<Checking, "words" | "lines">,
+  context: LineContext & Pick<Checking, "words" | "lines" | "calls">,
 ): Source | ShownResult | Fault {
   const entry = context.sources.get(number);
   if (entry === undefined) return { reason: "range", why: `there is no line ${number}` };
@@ -429,14 +432,16 @@ function checkResult(
   number: number,
   entry: ToolResultEntry,
   quote: string,
-  { sources }: LineContext,
+  { sources, calls }: LineContext & Pick<Checking, "calls">,
 ): ShownResult | Fault {
   if (entry.isFinding !== true || entry.agent !== undefined)
     return {
       reason: "speaker",
       why: `line ${number} was not said by a person, and it is no result of a tool that proves anything`,
     };
-  const shown = shownResult(entry, sources.values());
+  const shown = shownResult(entry, calls ?? sources.values());
+  if (shown === null)
+    return { reason: "speaker", why: `the call of line ${number} is not known: it may repeat the call` };
   return isShown(quote, shown)
     ? shown
     : { reason: "quote", why: `the quote does not stand in line ${number}: copy the words exactly` };

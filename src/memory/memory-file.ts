@@ -97,6 +97,7 @@ export interface LeftThere {
  * author, and contains its quote. If texts of the channel were edited or deleted since the export, all terms of the memory must
  * remain there.
  * @param messages by the line's sources; undefined: it is not in the log
+ * @param calls entries with the calls of messages that are a tool's results. Default: none; then they prove nothing
  * @param left null: not known
  */
 export function checkMemoryLine(
@@ -107,9 +108,10 @@ export function checkMemoryLine(
     readonly erasedAt: Date | null;
     readonly left: LeftThere | null;
     readonly now: Date;
+    readonly calls?: readonly Entry[];
   },
 ): MemoryDraft | { readonly refused: ImportRefusal } {
-  const { agentName, erasedAt, left, now } = parts;
+  const { agentName, erasedAt, left, now, calls = [] } = parts;
   const sources = line.sources.flatMap(({ quote }, index) => {
     const entry = messages[index];
     return entry === undefined || entry.kind === "tool_call" || entry.kind === "notice"
@@ -132,6 +134,7 @@ export function checkMemoryLine(
         sources: new Map(ordered.map(({ entry }, place) => [place + 1, entry])),
         promptText: "",
         lines: "proofs",
+        calls,
         agentName,
         dayOf: (at) => at.toISOString().slice(0, 10),
       },

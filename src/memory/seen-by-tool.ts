@@ -2,10 +2,11 @@ import { argumentValues, type Entry, type ToolResultEntry } from "../core/entry.
 import { containsQuote, normalWords } from "../text/normal-text.ts";
 import { tellingTerms } from "../text/terms.ts";
 import { headAndTail } from "../text/text.ts";
+import { speaksOfSelf } from "./first-person.ts";
 import { plantsMemory, tellsReader } from "./planted-instructions.ts";
 import { isCovered, namesPerson, type NearLine, unfoundPart } from "./statement-support.ts";
 import { type Fault, isTurned, type Lines, peopleOf, type SupportedItem } from "./support-gate.ts";
-import { hasSelf, isAttributed, isOfSelf, noFact, sentencesAround } from "./told-as.ts";
+import { isAttributed, noFact, sentencesAround } from "./told-as.ts";
 
 /**
  * Whether a statement says what a tool has returned: a page, a file, a program. Nobody here has said it, so that nothing beside the result
@@ -27,22 +28,24 @@ export interface ShownResult {
   readonly asked: string;
 }
 
-/** @param lines those of a transcript, with the call of the result */
-export function shownResult(entry: ToolResultEntry, lines: Iterable<Entry>): ShownResult {
+/** @returns null: its call is not among these entries, so that nobody knows whether it repeats the call */
+export function shownResult(entry: ToolResultEntry, calls: Iterable<Entry>): ShownResult | null {
   const { text } = entry;
+  const asked = argumentsOf(entry, calls);
+  if (asked === null) return null;
   const { head, tail } = headAndTail(text, SHOWN_RESULT);
   const parts = text.length <= SHOWN_RESULT ? [text] : [head, tail];
-  return { entry, parts, asked: argumentsOf(entry, lines) };
+  return { entry, parts, asked };
 }
 
-/** The values of the arguments of its call; "": the call is not among the lines. */
-function argumentsOf({ turnId, callId }: ToolResultEntry, lines: Iterable<Entry>): string {
-  for (const line of lines) {
-    if (line.kind !== "tool_call" || line.turnId !== turnId) continue;
-    const call = line.calls.find(({ id }) => id === callId);
+/** The values of the arguments of its call; null: the call is not among the entries. */
+function argumentsOf({ turnId, callId }: ToolResultEntry, entries: Iterable<Entry>): string | null {
+  for (const entry of entries) {
+    if (entry.kind !== "tool_call" || entry.turnId !== turnId) continue;
+    const call = entry.calls.find(({ id }) => id === callId);
     if (call !== undefined) return argumentValues(call.arguments);
   }
-  return "";
+  return null;
 }
 
 /** Whether a quote stands in what is shown, and not in what the tool was asked. @param quote its normal words */
@@ -87,7 +90,7 @@ export function seenFault(item: SupportedItem, shown: readonly ShownResult[], li
 /** Whether a statement gives words to a person, or the result has the words of one. */
 function isOfSpeaker(statement: string, around: readonly string[], people: ReadonlySet<string>): boolean {
   const isOfAnyone = [...people].some((name) => namesPerson(statement, name));
-  return (isOfAnyone && isAttributed(statement)) || around.some((one) => isOfSelf(one) || hasSelf(one));
+  return (isOfAnyone && isAttributed(statement)) || around.some(speaksOfSelf);
 }
 
 function formFault({ statement, quote }: SupportedItem, around: readonly string[]): Fault | null {

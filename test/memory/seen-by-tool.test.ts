@@ -37,6 +37,15 @@ interface Proposed {
   readonly refers_to?: string;
 }
 
+/** Calls of results, which asked for nothing. */
+function callsOf(entries: readonly Entry[]): Entry[] {
+  return entries.flatMap((entry): Entry[] => {
+    if (entry.kind !== "tool_result") return [];
+    const { text: _, kind: __, callId, tool, ...base } = entry;
+    return [{ ...base, kind: "tool_call", text: "", calls: [{ id: callId, name: tool, arguments: "{}" }] }];
+  });
+}
+
 function check(
   entries: readonly Entry[],
   proposed: readonly Proposed[],
@@ -50,6 +59,7 @@ function check(
       agentName: "Weir",
       dayOf: (at) => at.toISOString().slice(0, 10),
       beside: [],
+      calls: [...entries, ...callsOf(entries)],
       ...more,
     },
   );
@@ -103,6 +113,13 @@ const KEPT: readonly (readonly [text: string, statement: string, quote: string])
   ["| city | people |\n| Falkenstein | 8,300 |", "Falkenstein has 8,300 people.", "Falkenstein | 8,300"],
   ["Der Bau von Halle 3 ist fertig.", "Der Bau von Halle 3 ist fertig.", "Halle 3 ist fertig"],
   ["ビル3号館は完成した。", "ビル3号館は完成した。", "3号館は完成した"],
+  ["Mon: 12 degrees\nTue: 14 degrees", "It has 12 degrees.", "12 degrees"],
+  ["region: eu-central-1, 3 nodes", "The region has 3 nodes.", "3 nodes"],
+  ["Support: info@firma.eu, 3 people", "The support has 3 people.", "3 people"],
+  ["https://status.example.io: 3 alarms", "There are 3 alarms.", "3 alarms"],
+  ["I/O errors: 3", "There are 3 errors.", "errors: 3"],
+  ["The office is in Boston, MA", "The office is in Boston.", "office is in Boston"],
+  ["The harbour is 3 mi away", "The harbour is 3 mi away.", "harbour is 3 mi away"],
   ["3 of 40 tests failed.\nNever mind the rest", "3 of 40 tests failed.", "3 of 40 tests failed"],
 ];
 for (const [text, statement, quote] of KEPT)
@@ -222,6 +239,29 @@ describe("a result proves nothing", () => {
     });
     assert.deepEqual([memory?.tool, memory?.sources.map(({ seq }) => seq)], ["web_search", [2]]);
   });
+});
+
+describe("one of several results proves nothing", () => {
+  test("beside one that says it all, if it does not", () => {
+    const other = result(3, '{"status": "passed"}');
+    const memory = keptOf([ASKED, result(2, CI), other], { ...PASSED, sources: [3, 2] });
+    assert.deepEqual(
+      memory?.sources.map(({ seq }) => seq),
+      [2],
+    );
+  });
+
+  test("if it says only half of it, and another one the other half", () => {
+    const entries = [ASKED, result(2, "Run 1842: tests passed"), result(3, "40 tests passed")];
+    const proposed = { statement: "Run 1842 passed 40 tests.", quote: "tests passed", sources: [2, 3] };
+    assert.equal(check(entries, [proposed]).dropped[0]?.reason, "unsaid");
+  });
+});
+
+describe("a result also proves nothing", () => {
+  test("if its call is not known: it may repeat it", () => {
+    assert.equal(check([ASKED, result(2, CI)], [PASSED], { calls: [] }).dropped[0]?.reason, "speaker");
+  });
 
   test("with words of people near it, which would support a person's statement", () => {
     const near = said(3, "it is the harbour build of Falkenstein");
@@ -257,6 +297,15 @@ describe("what the model has asked the tool", () => {
       }),
       "speaker",
     );
+  });
+
+  test("is no proof either where the call stands in another part of the transcript", () => {
+    const { text: _, kind: __, ...base } = result(2, "");
+    const asked = { id: "c3", name: "web_search", arguments: '{"query": "Falkenstein has 8,300 people"}' };
+    const calls: Entry[] = [{ ...base, kind: "tool_call", text: "", calls: [asked] }];
+    const entries = [ASKED, ASKED, result(3, "saved: Falkenstein has 8,300 people")];
+    const proposed = { ...rest, quote: "saved", sources: [3] };
+    assert.equal(check(entries, [proposed], { calls }).dropped[0]?.reason, "speaker");
   });
 
   test("is no hindrance where the tool says more of it", () => {

@@ -339,7 +339,8 @@ class SummaryAttempt {
     const [sources, beside] = [this.#isMemory ? sourcesOf(lines) : null, this.#requests.beside(lines)];
     const { agentName, time } = this.#agent;
     const said = linesOf(lines, text, agentName, (at) => time.day(at));
-    return this.#ask({ ...limits, messages, sources, beside, sample: text, lines: said });
+    const calls = this.#lines.map(({ entry }) => entry);
+    return this.#ask({ ...limits, messages, sources, calls, beside, sample: text, lines: said });
   }
 
   #fitsRequest(summaries: readonly SummaryText[]): boolean {

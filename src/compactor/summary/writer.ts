@@ -104,6 +104,8 @@ export interface WritingTask {
   readonly maxOutputTokens: number;
   /** The lines that memories may cite, by number; null: memories are not asked for. */
   readonly sources: ReadonlyMap<number, Entry> | null;
+  /** All entries of the transcript of which these lines are a part: a call may stand in another part than its results. Default: none. */
+  readonly calls?: readonly Entry[];
   /** Texts of the messages besides people's words in these lines. Default: none. */
   readonly beside?: readonly string[];
   /** A text in the language of the summary. */
@@ -463,6 +465,7 @@ function checkCall(
     sources: task.sources ?? new Map(),
     promptText,
     beside: task.beside ?? [],
+    calls: task.calls ?? [],
     agentName,
     dayOf: (at) => time.day(at),
   });

@@ -90,6 +90,7 @@ async function readMentions(tx: Queryable, channel: ChannelId, ids: readonly str
   return rows.map(({ messageId }) => messageId);
 }
 
+/** The memories that messages prove, and those that may rest on what tools returned for them. */
 async function readProved(
   tx: Queryable,
   channel: ChannelId,
@@ -97,7 +98,8 @@ async function readProved(
 ): Promise<readonly number[]> {
   const rows = await tx.query<{ id: number }>(
     "memories_proved",
-    "select distinct memory_id as id from memory_sources where channel_id = $1 and seq = any($2)",
+    `select memory_id as id from memory_sources where channel_id = $1 and seq = any($2)
+     union select id from memories where channel_id = $1 and tool is not null`,
     [channel, seqs],
   );
   return rows.map(({ id }) => id);

@@ -60,7 +60,7 @@ export interface KnownPerson {
 
 /** What is removed with all messages of a person. */
 export interface BorneByPerson {
-  /** Memories that nobody else proves. */
+  /** Memories that nobody else proves, with those that rest on what tools returned for them alone. */
   readonly memories: number;
   readonly pictures: number;
   /** Live summaries over their messages: each becomes an extract of what is left, and is written again. */
@@ -166,14 +166,15 @@ export class PersonalDataStore {
     return row?.gone ?? false;
   }
 
-  /** Counts a person's messages in a channel, and the memories that only these messages prove. */
+  /** Counts a person's messages in a channel, and the memories that only these messages, or what tools returned for them, prove. */
   async countSaid(channel: ChannelId, person: string): Promise<{ messages: number; memories: number }> {
     const [row] = await this.#db.query<{ messages: number; memories: number }>(
       "person_count_said",
       `select (select count(*) from (${SAID}) said) as messages,
               (select count(*) from memories m where m.channel_id = $1 and not exists (
                  select from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
-                  where s.memory_id = m.id and e.author_id is distinct from $2)) as memories`,
+                  where s.memory_id = m.id and case when m.tool is null then e.author_id is distinct from $2
+                                                    else not is_for(s.channel_id, s.seq, $2) end)) as memories`,
       [channel, storableText(person)],
     );
     return { messages: row?.messages ?? 0, memories: row?.memories ?? 0 };
@@ -223,7 +224,11 @@ export class PersonalDataStore {
                  select from memory_sources s
                    join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                    join channels c on c.id = s.channel_id and c.platform = $1
-                  group by s.memory_id having bool_and(e.author_id is not distinct from $2)) borne) as memories,
+                  group by s.memory_id having bool_and(e.author_id is not distinct from $2)
+                 union all
+                 select from memories m
+                  where m.tool is not null and m.channel_id in (select channel_id from said) and not exists (
+                    select from memory_sources s where s.memory_id = m.id and not is_for(s.channel_id, s.seq, $2))) borne) as memories,
               (select count(*) from images i
                 where i.platform = $1 and i.message_id in (select message_id from said)) as pictures,
               (select count(*) from summaries s

@@ -71,7 +71,7 @@ export class MemoryTransferStore extends Rows {
    * Adds a memory from a file, in one transaction with the look at what proves it.
    * @param wanted its proofs
    * @param check is given the messages in that order, undefined for one that is not there or was taken back,
-   *   and when a text of the channel was last edited or taken back
+   *   when a text of the channel was last edited or taken back, and the entries with the calls of results among the messages
    */
   async take<Refusal>(
     channel: Pick<ChannelRow, "id">,
@@ -80,6 +80,7 @@ export class MemoryTransferStore extends Rows {
     check: (
       messages: readonly (Entry | undefined)[],
       erasedAt: Date | null,
+      calls: readonly Entry[],
     ) => MemoryDraft | { readonly refused: Refusal },
   ): Promise<Imported<Refusal>> {
     return this.db.transaction(async (client) => {
@@ -88,7 +89,8 @@ export class MemoryTransferStore extends Rows {
       ]);
       const messages: (Entry | undefined)[] = [];
       for (const one of wanted) messages.push(await findMessage(client, channel.id, one));
-      const draft = check(messages, await readErasedAt(client, channel.id));
+      const calls = await readCalls(client, channel.id, messages);
+      const draft = check(messages, await readErasedAt(client, channel.id), calls);
       if ("refused" in draft) return draft;
       const [row] = await client.query<{ id: MemoryId | null }>(
         "memory_import",
@@ -120,7 +122,7 @@ async function findMessage(
   return entry?.deleted === true ? undefined : entry;
 }
 
-/** Several calls of one answer have the same time: the quote tells them apart. */
+/** Several calls of one answer have the same time: the quote tells them apart. What a tool returned for a deleted message is not found. */
 async function findResult(
   client: Queryable,
   channel: ChannelId,
@@ -129,12 +131,33 @@ async function findResult(
   const found = await client.query<{ seq: Seq; text: string }>(
     "result_find",
     `select seq, text from entries where channel_id = $1 and kind = 'tool_result' and text <> ''
-        and data->>'tool' = $2 and date_trunc('milliseconds', at) = $3 order by seq`,
+        and data->>'tool' = $2 and date_trunc('milliseconds', at) = $3
+        and not is_for_deleted($1, seq) order by seq`,
     [channel, tool, at],
   );
   const words = normalWords(quote);
   const seq = found.find(({ text }) => containsQuote(normalWords(text), words))?.seq;
   return seq === undefined ? undefined : (await readCurrentEntries(client, channel, seq, seq))[0];
+}
+
+/** The entries right before results, which have their calls. */
+async function readCalls(
+  client: Queryable,
+  channel: ChannelId,
+  messages: readonly (Entry | undefined)[],
+): Promise<Entry[]> {
+  const results = messages.flatMap((one) => (one?.kind === "tool_result" ? [one.seq] : []));
+  if (results.length === 0) return [];
+  const found = await client.query<{ seq: Seq }>(
+    "calls_of_results",
+    `select distinct (select max(c.seq) from entries c
+                       where c.channel_id = $1 and c.kind = 'tool_call' and c.seq < result) as seq
+       from unnest($2::bigint[]) result`,
+    [channel, results],
+  );
+  const calls: Entry[] = [];
+  for (const { seq } of found) calls.push(...(await readCurrentEntries(client, channel, seq, seq)));
+  return calls;
 }
 
 async function readErasedAt(client: Queryable, channel: ChannelId): Promise<Date | null> {

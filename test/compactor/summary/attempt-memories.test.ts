@@ -128,3 +128,37 @@ suite("results of tools", () => {
     );
   });
 });
+
+test("a result in another part than its call proves nothing that the call has", async () => {
+  await using server = await startModelServer();
+  const found = "The lock of Falkenstein has 4 gates.";
+  const results = Array.from({ length: 10 }, (_, index) =>
+    returned(4 + index, 2, "look_up", `${"more ".repeat(200)} saved: ${found}`, 0, true),
+  );
+  const call = called(3, 2, [{ name: "look_up", arguments: JSON.stringify({ query: found }) }]);
+  server.respond((request) => {
+    const line = /^(\d+)\. .*look_up returned/m.exec(transcriptOf(request))?.[1];
+    if (line === undefined || request.tools === undefined) return text(GOOD);
+    if (request.messages.some(({ role }) => role === "tool")) return text(GOOD);
+    const memory = {
+      ...first,
+      subject: "the lock",
+      statement: found,
+      quote: "saved",
+      sources: [Number(line)],
+    };
+    return toolCalls([{ name: "memory_save", arguments: { memories: [memory] } }]);
+  });
+  const small = { ...offered, windowTokens: 4500, capTokens: 120 };
+  const { saved } = await attempt(server, leaf([...conversation(2), call, ...results]), small);
+  const parts = server.requests.filter(({ body }) => /look_up returned/.test(transcriptOf(body)));
+  assert.ok(
+    parts.some(({ body }) => !/look_up\(/.test(transcriptOf(body))),
+    "a part has no call",
+  );
+  assert.deepEqual(
+    saved.map(({ memories }) => memories.length),
+    saved.map(() => 0),
+  );
+  assert.ok(saved.length > 1);
+});

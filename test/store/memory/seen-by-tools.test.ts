@@ -1,7 +1,7 @@
 // proves: migrations/0090_seen_by_tools.sql, src/store/memory/memory-transfer.ts, src/store/deletion/carriers/memories.ts, src/store/deletion/carriers/calls.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TurnEntryDraft } from "../../../src/core/entry.ts";
+import type { Entry, TurnEntryDraft } from "../../../src/core/entry.ts";
 import { agentId, memoryId, turnId } from "../../../src/core/ids.ts";
 import type { MemoryDraft } from "../../../src/core/memory.ts";
 import { type ChannelKind, mentionId } from "../../../src/core/message.ts";
@@ -9,6 +9,7 @@ import { checkMemories } from "../../../src/memory/gates.ts";
 import { checkMemoryLine, type MemoryLine } from "../../../src/memory/memory-file.ts";
 import { marksOf } from "../../../src/memory/statement-marks.ts";
 import type { AskingChannel } from "../../../src/store/memory/memory-scope.ts";
+import type { PortableMemory } from "../../../src/store/memory/memory-transfer.ts";
 import { authorOf, BEN } from "../../support/commands.ts";
 import { TEST_DIGESTER as digester } from "../../support/digester.ts";
 import { openTestStore } from "../open-store.ts";
@@ -37,6 +38,7 @@ interface Called {
   /** The platform's id of the message that the calls are for. */
   readonly message: string;
   readonly asked: number;
+  readonly turn: number;
   /** Of the results, in order. */
   readonly seqs: readonly number[];
 }
@@ -45,6 +47,8 @@ interface Call {
   readonly text: string;
   readonly tool?: string;
   readonly id?: string;
+  /** Of the call. Default: none. */
+  readonly arguments?: string;
 }
 
 /** Somebody asks, and the agent calls tools in one answer each, at a minute of one hour. */
@@ -55,9 +59,10 @@ async function call(
     asks = "how is it?",
     minute = ++count,
     id: message = `seen-said-${++count}`,
-  }: { asks?: string; minute?: number; id?: string } = {},
+    by = "u-ann",
+  }: { asks?: string; minute?: number; id?: string; by?: string } = {},
 ): Promise<Called> {
-  const asked = await open.say(channel, asks, { id: message });
+  const asked = await open.say(channel, asks, { id: message, author: { id: by, name: "Ann", isBot: false } });
   const [turn] = await open.sql<{ id: number }>(
     "insert into turns (channel_id, epoch, from_seq, to_seq) values ($1, $2, $3, $3) returning id",
     channel,
@@ -71,7 +76,7 @@ async function call(
       {
         kind: "tool_call",
         text: "",
-        calls: named.map(({ id, tool: name }) => ({ id, name, arguments: "{}" })),
+        calls: named.map(({ id, tool: name, arguments: given = "{}" }) => ({ id, name, arguments: given })),
       },
       ...named.map(({ id, tool, text }) => ({
         kind: "tool_result" as const,
@@ -89,7 +94,7 @@ async function call(
     seqs.push(...made.filter(({ kind }) => kind === "tool_result").map(({ seq }) => seq));
   }
   await open.sql("update turns set state = 'stopped', settled_at = now() where id = $1", turn?.id);
-  return { message, asked, seqs };
+  return { message, asked, turn: turn?.id ?? 0, seqs };
 }
 
 async function seen(
@@ -350,6 +355,29 @@ test("a newer call of the same tool and subject whose memory is removed gives ba
   assert.deepEqual(await told(here), ["It has 11 degrees."]);
 });
 
+test("a newer call of the same tool and subject that has found two things keeps what it had ended so, if one is removed", async () => {
+  const here = await place();
+  const first = await call(here, [[{ text: "12 degrees" }]], { minute: 1 });
+  const next = await call(here, [[{ text: "14 degrees" }, { text: "wind 4" }]], { minute: 2 });
+  await seen(here, "It has 12 degrees.", first.seqs);
+  const warm = await seen(here, "It has 14 degrees.", next.seqs.slice(0, 1));
+  const windy = await seen(here, "The wind is 4.", next.seqs.slice(1));
+  await store.people.forgetMemory(here.channel, memoryId(warm));
+  assert.deepEqual(await told(here), ["It has 12 degrees. until 2", "The wind is 4."]);
+  await store.people.forgetMemory(here.channel, memoryId(windy));
+  assert.deepEqual(await told(here), ["It has 12 degrees."]);
+});
+
+test("a newer call of the same tool and subject ends what is left of a memory that has lost its newest result", async () => {
+  const here = await place();
+  const first = await call(here, [[{ text: "12 degrees" }]], { minute: 1 });
+  const next = await call(here, [[{ text: "12 degrees" }, { text: "wind 4" }]], { minute: 2 });
+  await seen(here, "It has 12 degrees.", [first.seqs[0] ?? 0, next.seqs[0] ?? 0]);
+  await seen(here, "The wind is 4.", next.seqs.slice(1));
+  await open.sql("select take_proofs($1, $2, null)", here.channel, next.seqs[0]);
+  assert.deepEqual(await told(here), ["It has 12 degrees. until 2", "The wind is 4."]);
+});
+
 test("it is gone with the message that asked for the call, also where the result has no word of it", async () => {
   const here = await place();
   const { message, seqs } = await call(here, [[{ text: "12 degrees in the harbour" }]]);
@@ -404,21 +432,82 @@ test("it is gone with an edit, where its result repeats what the message said be
   assert.deepEqual(await told(here), []);
 });
 
-test("it is gone with a message that had asked for a call which a person has allowed since", async () => {
-  const here = await place();
-  const { message, asked } = await call(here, []);
-  const [turn] = await open.sql<{ id: number }>(
-    "select id from turns where to_seq = $1 and channel_id = $2",
-    asked,
-    here.channel,
-  );
+/** A call of a turn that a person has allowed. */
+async function allowed({ channel }: Place, turn: number): Promise<number> {
   const [approval] = await open.sql<{ id: number }>(
     `insert into approvals (channel_id, turn_id, call_id, agent, tool, arguments, fingerprint, state, expires_at)
      values ($1, $2, 'c', 'main', 'web_search', '{}', 'f', 'done', now()) returning id`,
-    here.channel,
-    turn?.id,
+    channel,
+    turn,
   );
-  const later = await call(here, [[{ text: "12 degrees", id: `approval_${approval?.id}` }]]);
+  return approval?.id ?? 0;
+}
+
+const MADE: readonly (readonly [what: string, made: (here: Place, turn: number) => Promise<string>])[] = [
+  ["an allowed call", async (here, turn) => `approval/${await allowed(here, turn)}`],
+  ["a hand-off", async (_, turn) => `handoff/${turn}/1`],
+  [
+    "a subagent's report",
+    async ({ channel, epoch }, turn) => {
+      await open.sql(
+        `insert into subagents (channel_id, number, turn_id, epoch, agent, call_id, read_to, task, tools)
+         values ($1, 7, $2, $3, 'main', 'c', 1, 'look', '{}')`,
+        channel,
+        turn,
+        epoch,
+      );
+      return "subagent/7";
+    },
+  ],
+  [
+    "a reminder",
+    async ({ channel }, turn) => {
+      const [reminder] = await open.sql<{ id: number }>(
+        `insert into reminders (channel_id, time_zone, text, next_at, asked_seq, turn_id)
+         values ($1, 'UTC', 'look', now(), 1, $2) returning id`,
+        channel,
+        turn,
+      );
+      return `reminder/${reminder?.id}/1`;
+    },
+  ],
+];
+for (const [what, made] of MADE)
+  test(`it is gone with a message whose turn has made ${what} that a later turn answered with a call`, async () => {
+    const here = await place();
+    await open.say(here.channel, "nice day", { id: `seen-said-${++count}` });
+    const { message, turn } = await call(here, []);
+    const between = await call(here, [], { id: await made(here, turn) });
+    const { seqs } = await call(here, [[{ text: "12 degrees" }]], { id: `handoff/${between.turn}/1` });
+    await seen(here, "It has 12 degrees.", seqs);
+    const other = await call(here, []);
+    await remove(here, other.message);
+    assert.equal((await told(here)).length, 1);
+    await remove(here, message);
+    assert.deepEqual(await told(here), []);
+  });
+
+test("it is gone with the SQL function that deletes a message, which daemons of the version before call as well", async () => {
+  const here = await place();
+  const { message, seqs } = await call(here, [[{ text: "12 degrees" }]]);
+  await seen(here, "It has 12 degrees.", seqs);
+  await open.sql("select delete_message($1, $2)", here.channel, message);
+  assert.deepEqual(await told(here), []);
+});
+
+test("it is gone and counted", async () => {
+  const here = await place();
+  const { message, seqs } = await call(here, [[{ text: "12 degrees" }]]);
+  const other = await call(here, [[{ text: "14 degrees" }]]);
+  await seen(here, "It has 12 degrees.", seqs);
+  await seen(here, "It has 14 degrees.", other.seqs, { subject: "the town" });
+  assert.equal((await store.people.blank(here.channel, [message], digester)).memories, 1);
+});
+
+test("it is gone with a message that had asked for a call which a person has allowed since", async () => {
+  const here = await place();
+  const { message, turn } = await call(here, []);
+  const later = await call(here, [[{ text: "12 degrees", id: `approval_${await allowed(here, turn)}` }]]);
   await seen(here, "It has 12 degrees.", later.seqs);
   await remove(here, message);
   assert.deepEqual(await told(here), []);
@@ -426,16 +515,23 @@ test("it is gone with a message that had asked for a call which a person has all
 
 test("it is gone with all that a person has said, and not when somebody else goes", async () => {
   const here = await place();
-  const { seqs } = await call(here, [[{ text: "12 degrees" }]]);
+  const person = `u-asks-${++count}`;
+  const { seqs } = await call(here, [[{ text: "12 degrees" }]], { by: person });
   await seen(here, "It has 12 degrees.", seqs);
   await open.say(here.channel, "hello", { id: "seen-ben", author: authorOf(BEN) });
-  const of = async (person: string): Promise<void> => {
-    const ids = await store.people.messagesIn(here.channel, person, 100);
+  const counted = async (of: string): Promise<number[]> => [
+    (await store.people.countSaid(here.channel, of)).memories,
+    (await store.people.borne("test", of)).memories,
+  ];
+  assert.deepEqual(await counted(authorOf(BEN).id), [0, 0]);
+  assert.deepEqual(await counted(person), [1, 1]);
+  const of = async (one: string): Promise<void> => {
+    const ids = await store.people.messagesIn(here.channel, one, 100);
     await store.people.blank(here.channel, ids, digester);
   };
   await of(authorOf(BEN).id);
   assert.equal((await told(here)).length, 1);
-  await of("u-ann");
+  await of(person);
   assert.deepEqual(await told(here), []);
 });
 
@@ -464,17 +560,14 @@ test("it is gone where its result is blanked as it leaves the view", async () =>
   assert.deepEqual(await told(here), []);
 });
 
-async function staged() {
-  const here = await place();
-  const { message, seqs } = await call(here, [[{ text: "The harbour has 12 degrees." }]]);
-  const [last = 0] = seqs;
-  const entries = await store.log.readCurrent(here.channel, 1, last);
+/** What a summariser saves of a result that says this. */
+function drafted(entries: readonly Entry[], result: number): readonly MemoryDraft[] {
   const proposed = {
     type: "fact",
     subject: "the harbour",
     statement: "The harbour has 12 degrees.",
     quote: "harbour has 12 degrees",
-    sources: [last],
+    sources: [result],
   };
   const { kept, dropped } = checkMemories(
     { memories: [proposed] },
@@ -487,8 +580,24 @@ async function staged() {
     },
   );
   assert.deepEqual(dropped, []);
-  const job = await stage(here, last, kept);
+  return kept;
+}
+
+async function staged() {
+  const here = await place();
+  const { message, seqs } = await call(here, [[{ text: "The harbour has 12 degrees." }]]);
+  const [last = 0] = seqs;
+  const job = await stage(here, last, drafted(await store.log.readCurrent(here.channel, 1, last), last));
   return { here, message, last, job };
+}
+
+/** How many memories each job of a channel has added. */
+async function memoriesOf({ channel }: Place): Promise<(number | null)[]> {
+  const jobs = await open.sql<{ memories: number | null }>(
+    "select memories from jobs where channel_id = $1 order by id",
+    channel,
+  );
+  return jobs.map(({ memories }) => memories);
 }
 
 test("a job that has read results commits what they prove", async () => {
@@ -510,6 +619,37 @@ test("a job that has read results is void once the message that asked for the ca
   assert.deepEqual(await told(here), []);
 });
 
+test("a job that has read results after the message that asked for the call was deleted keeps nothing of them", async () => {
+  const here = await place();
+  const { message, seqs } = await call(here, [[{ text: "The harbour has 12 degrees." }]]);
+  await remove(here, message);
+  const drafts = drafted(await store.log.readCurrent(here.channel, 1, seqs[0] ?? 0), seqs[0] ?? 0);
+  const job = await stage(here, seqs[0] ?? 0, drafts);
+  assert.equal(await store.jobs.commit(job), "committed");
+  assert.deepEqual(await told(here), []);
+  assert.equal((await memoriesOf(here)).at(-1), 0, "the job counts what it has added");
+});
+
+test("a job that has read results again, since the one before it was void for the deletion, keeps nothing of them", async () => {
+  const { here, message, last, job } = await staged();
+  await remove(here, message);
+  assert.notEqual(await store.jobs.commit(job), "committed");
+  const drafts = drafted(await store.log.readCurrent(here.channel, 1, last), last);
+  assert.equal(await store.jobs.commit(await stage(here, last, drafts)), "committed");
+  assert.deepEqual(await told(here), []);
+});
+
+test("a job that has read results of two questions keeps what the other one was answered with", async () => {
+  const here = await place();
+  const first = await call(here, [[{ text: "The harbour has 12 degrees." }]], { minute: 1 });
+  const next = await call(here, [[{ text: "The harbour has 12 degrees." }]], { minute: 2 });
+  await remove(here, next.message);
+  const seqs = [...first.seqs, ...next.seqs];
+  await seen(here, "The harbour has 12 degrees.", seqs);
+  const [memory] = await store.memories.inScope(here, 10);
+  assert.deepEqual([memory?.proofs, memory?.at.getUTCMinutes()], [1, 1]);
+});
+
 test("a job that has read results commits nothing of a result that was deleted meanwhile", async () => {
   const { here, last, job } = await staged();
   await open.sql(
@@ -518,8 +658,31 @@ test("a job that has read results commits nothing of a result that was deleted m
     last,
   );
   assert.equal(await store.jobs.commit(job), "committed");
-  assert.deepEqual(await told(here), []);
+  assert.deepEqual([await told(here), await memoriesOf(here)], [[], [0]]);
 });
+
+/** Forgets the memory of a channel after an export. @returns imports it again */
+async function exported(here: Place, written: PortableMemory): Promise<() => Promise<unknown>> {
+  await store.people.forgetMemory(here.channel, written.id);
+  const { id: _, proofs: __, at, sources, ...rest } = written;
+  const line: MemoryLine = {
+    ...rest,
+    channel: `test:${here.name}`,
+    at: at.toISOString(),
+    until: undefined,
+    imported: undefined,
+    sources: sources.map((source) => ({ ...source, at: source.at.toISOString() })),
+    exportedAt: new Date().toISOString(),
+  };
+  return async () =>
+    store.transfer.take(
+      { id: here.channel },
+      sources.map((source) => ({ ...source, tool: "web_search" })),
+      { scope: "workspace", until: null },
+      (messages, erasedAt, calls) =>
+        checkMemoryLine(line, messages, { agentName: "Weir", erasedAt, left: null, now: new Date(), calls }),
+    );
+}
 
 test("a memory of a tool is written to a file, and comes back while its result is there", async () => {
   const here = await place({ sharesMemory: true });
@@ -532,36 +695,28 @@ test("a memory of a tool is written to a file, and comes back while its result i
     written.sources.map(({ message: of, author, name, quote }) => ({ of, author, name, quote })),
     [{ of: null, author: null, name: "web_search", quote: statement }],
   );
-  await store.people.forgetMemory(here.channel, written.id);
-  const { id: _, proofs: __, at, sources, ...rest } = written;
-  const line: MemoryLine = {
-    ...rest,
-    channel: `test:${here.name}`,
-    at: at.toISOString(),
-    until: undefined,
-    imported: undefined,
-    sources: sources.map((source) => ({ ...source, at: source.at.toISOString() })),
-    exportedAt: new Date().toISOString(),
-  };
-  const back = async (): Promise<unknown> =>
-    store.transfer.take(
-      { id: here.channel },
-      sources.map((source) => ({ ...source, tool: "web_search" })),
-      { scope: "workspace", until: null },
-      (messages, erasedAt) =>
-        checkMemoryLine(line, messages, { agentName: "Weir", erasedAt, left: null, now: new Date() }),
-    );
+  const back = await exported(here, written);
   await back();
   const [memory] = await store.memories.inScope(here, 10);
   assert.deepEqual([memory?.statement, memory?.tool, memory?.scope], [statement, "web_search", "channel"]);
   await remove(here, message);
   assert.deepEqual(await told(here), []);
-  await open.sql(
-    "update entries set text = '', deleted_at = now() where channel_id = $1 and seq = $2",
-    here.channel,
-    seqs[1],
-  );
+  const [result] = await store.log.read(here.channel, seqs[1] ?? 0, seqs[1] ?? 0);
+  assert.ok(result?.text !== "", "the result has no word of the message");
   assert.deepEqual(await back(), {
     refused: "a message that proves it is not in the log, or was taken back",
   });
+});
+
+test("a memory of a tool comes back from no file if its call had these words", async () => {
+  const here = await place();
+  const statement = "The harbour has 12 degrees.";
+  const { seqs } = await call(here, [
+    [{ text: statement, arguments: JSON.stringify({ query: statement }) }, { text: "wind 4" }],
+  ]);
+  await seen(here, statement, seqs.slice(0, 1));
+  const [written] = await store.transfer.page(0, 10, here.channel);
+  assert.ok(written !== undefined);
+  const back = await exported(here, written);
+  assert.deepEqual(await back(), { refused: "it does not pass the checks (quote)" });
 });

@@ -3,7 +3,6 @@ import { containsQuote, normalWords } from "../../../text/normal-text.ts";
 import { isExact, tellingTerms } from "../../../text/terms.ts";
 import type { Queryable } from "../../database/queryable.ts";
 import type { Carrier } from "../carrier.ts";
-import { deletedEntries, type Removal } from "../removal.ts";
 import {
   ChannelTerms,
   LOOKED_THROUGH,
@@ -25,9 +24,9 @@ interface RawCandidate {
 
 /**
  * Memories. A deletion removes those that lose their last source (`delete_message`), an edit those whose quotes no source contains. A
- * result of a tool is no source any more once it is blanked, or once a message that its turn answered is deleted. A memory repeats the
- * words by a term that neither its remaining sources have nor, where it is a word, other messages that its jobs had read. In other channels
- * only a memory that comes from a call or due work there can do so.
+ * result of a tool is no source once it is blanked, or once a message for which the tool was called is deleted (`is_for_deleted`).
+ * A memory repeats the words by a term that neither its remaining sources have nor, where it is a word, other messages that its jobs had
+ * read. In other channels only a memory that comes from a call or due work there can do so.
  */
 export const MEMORIES: Carrier = {
   name: "memories",
@@ -43,7 +42,6 @@ export const MEMORIES: Carrier = {
   async take(tx, removal) {
     const { channel, cause, derived, terms, keys } = removal;
     if (cause.kind === "edited") derived.memories.push(...(await endQuotes(tx, channel, cause)));
-    derived.memories.push(...(await endSeen(tx, removal)));
     const seqs =
       cause.kind === "elsewhere" ? [...derived.dueWork, ...derived.reworded, ...derived.calls] : removal.seqs;
     if (terms.size === 0 || seqs.length === 0) return;
@@ -58,21 +56,6 @@ export const MEMORIES: Carrier = {
     }
   },
 };
-
-/** What tools returned for deleted messages proves nothing any more, whatever words it has. */
-async function endSeen(tx: Queryable, removal: Removal): Promise<MemoryId[]> {
-  const { channel, cause } = removal;
-  const seqs = deletedEntries(removal);
-  if (seqs.length === 0) return [];
-  // An edited message may have been answered as an entry of its own.
-  const messages = cause.kind === "deleted" ? cause.messageIds : [];
-  const [row] = await tx.query<{ ids: number[] }>("memories_seen", "select take_seen($1, $2, $3) as ids", [
-    channel,
-    seqs,
-    messages,
-  ]);
-  return (row?.ids ?? []).map(memoryId);
-}
 
 /** Whether messages that the memory's jobs had read still have all of these terms. */
 async function isStillSaid(
