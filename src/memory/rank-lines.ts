@@ -66,7 +66,7 @@ const USUAL_LENGTH = 12;
 const SHORT = 3;
 /** Weight of a participant's name: lines contain it more often to address them than to speak about them. */
 const NAME = 0.7;
-const NAMED_SPEAKER = 2.5;
+const NAMED_SPEAKER = 3;
 /** Factor of a line that asks: a question says less than an answer. */
 const ASKS = 0.8;
 /** Factor of a line that mentions a time, if the question asks for a time. */
