@@ -200,16 +200,17 @@ export async function readSaid(
   return client.query<RawSaid>(name, selectSaid("$1", seqs, condition), values);
 }
 
-/** Characters that one look-up brings, of which a long text counts as no more than what is mostly shown of it. */
+/** Characters that one look-up brings. */
 const MAX_QUOTED = 16_000;
-const COUNTED_LENGTH = 400;
 
-/** The first results that fit into one look-up, in their order. */
+/** The first results that fit into one look-up, in their order: a long one that does not fit keeps out no shorter one. */
 export function firstSaid(rows: readonly RawSaid[]): EntryReference[] {
-  let length = 0;
+  let left = MAX_QUOTED;
   return rows.map(said).filter(({ text }, index) => {
-    length += Math.min(text?.length ?? 0, COUNTED_LENGTH);
-    return index === 0 || length <= MAX_QUOTED;
+    const length = text?.length ?? 0;
+    if (index > 0 && length > left) return false;
+    left -= length;
+    return true;
   });
 }
 
