@@ -158,10 +158,14 @@ test("one look-up brings the best as far as there is room, and of a long text it
   const total = found.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
   assert.ok(total <= 16_000 && found.length >= 3, `${found.length} with ${total} characters`);
   assert.ok(found.every(({ text }) => text?.endsWith(" […]") === true || (text?.length ?? 0) < 100));
+  const seqs = found.map(({ seq }) => seq);
+  assert.deepEqual(seqs.slice(0, 3), [10, 9, 8]);
   assert.deepEqual(
-    found.map(({ seq }) => seq),
-    [10, 9, 8, 7, 6, 5, 4, 3, 2, 1].slice(0, found.length),
+    seqs,
+    seqs.toSorted((a, b) => b - a),
   );
+  const short = await search.said(id, [9, 8, 7, 6, 5, 4, 10]);
+  assert.equal(short.at(-1)?.seq, 10, "a long one that does not fit keeps out no shorter one");
   // Read again, as from a stored result, it is the same.
   const again = await weir.store.log.readAt(id, [9]);
   assert.equal(again[0]?.text.slice(0, 4000), found[1]?.text?.slice(0, 4000));
