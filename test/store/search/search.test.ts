@@ -164,8 +164,6 @@ test("one look-up brings the best as far as there is room, and of a long text it
     seqs,
     seqs.toSorted((a, b) => b - a),
   );
-  const short = await search.said(id, [9, 8, 7, 6, 5, 4, 10]);
-  assert.equal(short.at(-1)?.seq, 10, "a long one that does not fit keeps out no shorter one");
   // Read again, as from a stored result, it is the same.
   const again = await weir.store.log.readAt(id, [9]);
   assert.equal(again[0]?.text.slice(0, 4000), found[1]?.text?.slice(0, 4000));
