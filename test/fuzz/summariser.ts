@@ -3,6 +3,7 @@ import { estimateTokens } from "../../src/text/tokens.ts";
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
 import { piecesOf } from "../../src/llm/offline/pieces.ts";
 import { SEEN } from "./looks.ts";
+import { estimateRequest } from "./prompt.ts";
 import { SUMMARISER } from "./profile.ts";
 import { Random } from "./random.ts";
 import type { SummaryMode } from "./schedule.ts";
@@ -21,9 +22,9 @@ export function summarise(mode: SummaryMode, request: ModelRequest, n: number): 
       if (n % 2 === 0) throw new ModelError("empty", SUMMARISER, "scripted");
       return { text: " … ", calls: [], finish: "stop" };
     case "inflated":
-      // A word takes a token at least: longer than the request allows.
+      // A word takes a token at least: longer than the request allows, and than what is summarised.
       return {
-        text: `${bad} ${words(random, Math.max(400, 2 * (request.textLimit ?? 0)))}`,
+        text: `${bad} ${words(random, Math.max(400, 2 * (request.textLimit ?? 0), estimateRequest(request)))}`,
         calls: [],
         finish: "stop",
       };

@@ -1,3 +1,4 @@
+import { estimateRequest } from "../prompt.ts";
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Ledger } from "../ledger.ts";
@@ -41,8 +42,18 @@ export async function subagentFaults(
   if (!isSole) return [];
   const shown = request.messages.filter(({ role }) => role === "assistant").length;
   const done = rows.find((row) => row.task === task)?.steps ?? 0;
-  if (shown < done) return [`a model that has made ${done} steps of "${task}" is shown ${shown}`];
+  if (shown < done && !mayLeaveOut(request))
+    return [`a model that has made ${done} steps of "${task}" is shown ${shown}`];
   return isKnown ? [] : [`a model is asked to "${task}", and no row says that it runs`];
+}
+
+/** Where not even the shortened steps fit a window, the oldest are left out: the smallest window has room for more than this. */
+const LEAST_ROOM = 1200;
+const LONGEST_SHORT = 400;
+
+function mayLeaveOut(request: ModelRequest): boolean {
+  const results = request.messages.filter(({ role }) => role === "tool");
+  return estimateRequest(request) >= LEAST_ROOM && results.every(({ text }) => text.length <= LONGEST_SHORT);
 }
 
 /** It is shown nothing that was taken back before, and nothing that another channel said. */
