@@ -1,8 +1,7 @@
-import { estimateRequest } from "../prompt.ts";
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Ledger } from "../ledger.ts";
-import { markersIn } from "../prompt.ts";
+import { estimateRequest, markersIn } from "../prompt.ts";
 import type { Room } from "../rooms.ts";
 
 /** A subagent's request as it arrived. */
