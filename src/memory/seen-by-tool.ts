@@ -9,8 +9,8 @@ import { type Fault, isTurned, type Lines, peopleOf, type SupportedItem } from "
 import { isAttributed, noFact, sentencesAround } from "./told-as.ts";
 
 /**
- * Whether a statement says what a tool has returned: a page, a file, a program. Nobody here has said it, so that nothing beside the result
- * supports it, and what may be an order is refused. Pure.
+ * Whether a statement says what a tool has returned: a page, a file, a program. No person has said it, so only the result
+ * can support it, and a possible order is refused. Pure.
  */
 
 /** Longest result of a tool that a summariser is shown, in UTF-16 units. */
@@ -24,7 +24,7 @@ export interface ShownResult {
   readonly entry: ToolResultEntry;
   /** What is shown of it: all, or its beginning and its end. */
   readonly parts: readonly string[];
-  /** What the model has asked the tool: a tool may repeat it, and then nobody but the model has said it. */
+  /** The values of the call's arguments. A tool may repeat them: such a result proves nothing, since the model wrote them. */
   readonly asked: string;
 }
 

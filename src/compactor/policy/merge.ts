@@ -48,8 +48,7 @@ export function isCrowded({ history, summaryCap, summaryRoom }: SummariesState):
     live.filter((one) => !isMergedAhead(one, ahead)),
   ];
   if (left.length + ahead.length >= CROWDED) return true;
-  const leafs = ahead.filter(({ kind }) => kind === "leaf").length + 1;
-  const length = lengthOf(left) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
+  const length = lengthOf(left) + roomOfLeafs({ history, summaryCap });
   // Fewer may have been written ahead when the merge began, which left it more room.
   const begun = { history: { ...history, ahead: [] }, summaryCap, summaryRoom };
   return length + lengthOnceMerged(begun, merged) > summaryRoom;
@@ -127,8 +126,12 @@ function othersOf({ summaries }: SummariesState["history"], { fromSeq, toSeq }: 
 
 /** For those that are written ahead, and one more, each at its longest. */
 function roomOfLeafs({ history, summaryCap }: Pick<SummariesState, "history" | "summaryCap">): number {
-  const leafs = 1 + history.ahead.filter(({ kind }) => kind === "leaf").length;
-  return leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
+  return leafsToCome(history) * (summaryCap + SUMMARY_LABEL_TOKENS);
+}
+
+/** Number of those that are written ahead, and one more. */
+function leafsToCome({ ahead }: SummariesState["history"]): number {
+  return 1 + ahead.filter(({ kind }) => kind === "leaf").length;
 }
 
 function isMergedAhead({ fromSeq, toSeq }: Summary, ahead: History["ahead"]): boolean {
@@ -195,9 +198,8 @@ function leavesRoom({ history, summaryCap, summaryRoom }: SummariesState, plan: 
   const live = history.summaries.filter(isWritten);
   const isMerged = ({ fromSeq, toSeq }: Summary): boolean => fromSeq >= plan.fromSeq && toSeq <= plan.toSeq;
   const left = live.filter((one) => !isMerged(one));
-  const leafs = history.ahead.filter(({ kind }) => kind === "leaf").length + 1;
-  if (left.length + 1 + leafs > MAX_LIVE_SUMMARIES) return false;
-  const length = lengthOf(left) + leafs * (summaryCap + SUMMARY_LABEL_TOKENS);
+  if (left.length + 1 + leafsToCome(history) > MAX_LIVE_SUMMARIES) return false;
+  const length = lengthOf(left) + roomOfLeafs({ history, summaryCap });
   const merged = lengthOnceMerged({ history, summaryCap, summaryRoom }, live.filter(isMerged));
   return length + merged <= summaryRoom;
 }

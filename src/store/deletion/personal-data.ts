@@ -60,7 +60,7 @@ export interface KnownPerson {
 
 /** What is removed with all messages of a person. */
 export interface BorneByPerson {
-  /** Memories that nobody else proves, with those that rest on what tools returned for them alone. */
+  /** Memories without any other person's proof. A result that a tool returned for this person's message counts as this person's. */
   readonly memories: number;
   readonly pictures: number;
   /** Live summaries over their messages: each becomes an extract of what is left, and is written again. */
