@@ -46,9 +46,12 @@ export interface Reading {
 }
 
 /** Number of readings that are compared. */
-export const READINGS = 3;
-/** Windows are round numbers; counts of requests seldom are. */
+export const READINGS = 5;
+/** Windows are round numbers; counts of requests seldom are. Fewer readings with such a count are enough. */
 const ROUND = 1024;
+const ROUND_READINGS = 3;
+/** Growth of the estimates over readings with a count that is not round. Less may be the estimates' error. */
+const GROWN = 1.03;
 /** Share of its estimate below which a count is too low. */
 const SHORT = 0.8;
 /** Smaller counts are no evidence of a window. */
@@ -73,20 +76,25 @@ export function readingOf(
 
 /**
  * The window to which a server silently cuts requests, as Ollama does: its counts stay constant while requests grow.
- * Three equal counts of growing requests are evidence, and so are three of different requests, if the number is round
- * like a window and far below the estimates. Counts that are only close are not: a server that leaves out cached tokens
- * may report such counts.
+ * Equal counts of growing requests are evidence, and so are those of different requests, if the number is round like a
+ * window and far below the estimates. Counts that are only close are not: a server that leaves out cached tokens may report
+ * such counts. Where many channels have prompts of one size, equal counts happen by chance: so counts that are not round need
+ * more readings and more growth.
  * @param readings the newest last
  * @param most the largest count that was reported so far
  * @returns tokens; null: no cut
  */
 export function silentCut(readings: readonly Reading[], factor: number, most: number): number | null {
-  const [first, second, last] = readings.slice(-READINGS);
-  if (first === undefined || second === undefined || last === undefined || last.reported < most) return null;
-  const { reported } = last;
-  if (first.reported !== reported || second.reported !== reported) return null;
-  const sizes = [first, second, last].map(({ estimated }) => estimated);
-  const isFarBelow = reported % ROUND === 0 && reported < Math.min(...sizes) * factor * SHORT;
-  const haveGrown = first.estimated < second.estimated && second.estimated < last.estimated;
-  return haveGrown || (isFarBelow && new Set(sizes).size === READINGS) ? reported : null;
+  const reported = readings.at(-1)?.reported ?? 0;
+  const isRound = reported % ROUND === 0;
+  const needed = isRound ? ROUND_READINGS : READINGS;
+  const newest = readings.slice(-needed);
+  if (reported < most || newest.length < needed || newest.some((one) => one.reported !== reported))
+    return null;
+  const sizes = newest.map(({ estimated }) => estimated);
+  const haveGrown =
+    sizes.every((size, index) => index === 0 || size > (sizes[index - 1] ?? 0)) &&
+    (isRound || (sizes.at(-1) ?? 0) >= (sizes[0] ?? 0) * GROWN);
+  const isFarBelow = isRound && reported < Math.min(...sizes) * factor * SHORT;
+  return haveGrown || (isFarBelow && new Set(sizes).size === needed) ? reported : null;
 }

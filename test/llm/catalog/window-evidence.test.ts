@@ -11,7 +11,8 @@ function readings(reported: readonly number[], estimated: readonly number[]): Re
 
 test("counts that stand still while requests grow are a cut", () => {
   assert.equal(silentCut(readings([4096, 4096, 4096], [17_000, 17_050, 17_100]), 1, 4096), 4096);
-  assert.equal(silentCut(readings([4090, 4090, 4090], [4100, 4150, 4200]), 1, 4090), 4090);
+  const five = [4090, 4090, 4090, 4090, 4090];
+  assert.equal(silentCut(readings(five, [4100, 4150, 4200, 4250, 4300]), 1, 4090), 4090);
   // Far below, and as round as a window: they need not have grown.
   assert.equal(silentCut(readings([4096, 4096, 4096], [17_000, 9000, 12_000]), 1, 0), 4096);
 });
@@ -25,7 +26,12 @@ test("other counts are none", () => {
     [[4096, 4096, 4096], [17_000, 17_000, 17_100], 4096],
     // More was counted once.
     [[1100, 1100, 1100], [8000, 8100, 8200], 7900],
-    [[4090, 4090, 4090], [4200, 4150, 4100], 4090],
+    [[4096, 4096, 4096], [4200, 4150, 4100], 4096],
+    [[4090, 4090, 4090, 4090, 4090], [4300, 4250, 4200, 4150, 4100], 4090],
+    // By chance: three channels with prompts of one size.
+    [[1838, 1838, 1838], [1801, 1804, 1810], 1838],
+    [[1838, 1838, 1838, 1838, 1838], [1801, 1804, 1810, 1812, 1815], 1838],
+    [[1838, 1850, 1838, 1838, 1838], [1801, 1804, 1810, 1812, 1815], 1838],
   ];
   for (const [reported, estimated, most] of none)
     assert.equal(silentCut(readings(reported, estimated), 1, most), null, String(reported));
