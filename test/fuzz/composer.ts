@@ -1,5 +1,6 @@
 import {
   CRASHES,
+  CROWD_POINTS,
   CUTS,
   type Episode,
   EPISODES,
@@ -9,6 +10,7 @@ import {
   SURE_CUT,
 } from "./crash-points.ts";
 import { patientProfile } from "./profile.ts";
+import { PLANS } from "./rooms.ts";
 import { Deck, Random } from "./random.ts";
 import type { CrashPoint, DeletionTarget, Reply, RoomNumber, Size, Step, SummaryMode } from "./schedule.ts";
 
@@ -81,6 +83,7 @@ class Composer {
     this.#overflow();
     this.#summariseBadly();
     this.#retainWhatIsQuoted();
+    this.#crowds();
     this.#talk(8);
     this.#play("hold");
     while (this.#steps.length < length - 10) {
@@ -148,6 +151,8 @@ class Composer {
         return this.#odd();
       case "together":
         return this.#together();
+      case "crowd":
+        return this.#crowds();
       case "allowed":
         return this.#allowed();
       case "later":
@@ -316,6 +321,25 @@ class Composer {
     );
     this.#say({ reply: "act", room: 0, hurry: false });
     this.#steps.push({ do: "delete", room: 0, target: "newest", pick: 0.999 });
+  }
+
+  /** All rooms are asked at once, several times, while connections are cut and daemons die. */
+  #crowds(): void {
+    const random = this.#random;
+    for (let left = random.int(3, 5); left > 0; left--) {
+      this.#crowd();
+      if (random.chance(0.3)) this.#steps.push({ do: "cut", point: random.pick(CROWD_POINTS) });
+      if (random.chance(0.1)) this.#delete("newest");
+      this.#talk(random.int(0, 2));
+    }
+    this.#steps.push({ do: "crash", point: random.pick(CROWD_POINTS) });
+    this.#crowd();
+    this.#restart("same");
+  }
+
+  #crowd(): void {
+    const ns = Array.from({ length: PLANS.length }, () => this.#number());
+    this.#steps.push({ do: "crowd", ns, who: this.#random.int(0, 4) });
   }
 
   /** Gives a statement its chance. */

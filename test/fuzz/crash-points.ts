@@ -41,6 +41,17 @@ const STATEMENTS = [
   "entries_read",
 ] as const;
 
+/** Statements that do the same for several channels at once. */
+const TOGETHER: Readonly<Record<string, string>> = {
+  append_batches: "append_message",
+  settle_turns: "settle_turn",
+};
+
+/** Whether a statement is that of a point, for one channel or for several. */
+export function isAt(point: CrashPoint, statement: string): boolean {
+  return point.statement === (TOGETHER[statement] ?? statement);
+}
+
 /** Those that write, whose answer may be lost though they were committed. */
 export const CUTS: readonly CrashPoint[] = (
   [
@@ -103,6 +114,11 @@ export const SURE_CRASHES: readonly CrashPoint[] = [
 /** The connection that every seed cuts: behind an append of which nobody hears. */
 export const SURE_CUT: CrashPoint = { at: "database", statement: "append_message", when: "after", nth: 1 };
 
+/** Where what is done for several rooms at once ends, or is not heard of: the first room's goes alone. */
+export const CROWD_POINTS: readonly CrashPoint[] = ["append_message", "settle_turn"].flatMap((statement) =>
+  (["before", "after"] as const).map((when): CrashPoint => ({ at: "database", statement, when, nth: 2 })),
+);
+
 /** As often as each is dealt. */
 export const EPISODES = [
   ...(["plain", "plain", "crash", "crash", "crash", "hold", "hold", "bad", "bad"] as const),
@@ -118,6 +134,7 @@ export const EPISODES = [
     "allowed",
     "later",
     "later",
+    "crowd",
   ] as const),
 ] as const;
 

@@ -47,6 +47,7 @@ import type { Database } from "../../src/store/database/database.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
 import { createStore, type Store } from "../../src/store/store.ts";
 import { Events, type WeirEvent } from "../../src/telemetry/events.ts";
+import { isAt } from "./crash-points.ts";
 import { ANNEX, type Chat, ChatFront, PLATFORM } from "./chat.ts";
 import { FreezableDatabase, type Ways } from "./freezable-database.ts";
 import { FUZZ_SIGNER } from "./fuzz-key.ts";
@@ -361,8 +362,9 @@ export class Incarnation {
 
   #isCutAt(statement: string, when: "before" | "after"): boolean {
     const point = this.#cut;
-    if (point === null || point.when !== when || point.statement !== statement) return false;
-    this.#cut = null;
+    if (point === null || point.when !== when || !isAt(point, statement)) return false;
+    this.#cut = point.nth <= 1 ? null : { ...point, nth: point.nth - 1 };
+    if (point.nth > 1) return false;
     this.cutAt = performance.now();
     this.#onCut();
     return true;
@@ -385,7 +387,7 @@ export class Incarnation {
   #reached(at: CrashPoint["at"], when: "before" | "after", statement: string): void {
     const point = this.#point;
     if (point === null || point.at !== at || point.when !== when) return;
-    if (point.statement !== "" && point.statement !== statement) return;
+    if (point.statement !== "" && !isAt(point, statement)) return;
     this.#point = point.nth <= 1 ? null : { ...point, nth: point.nth - 1 };
     if (point.nth <= 1) this.crash();
   }

@@ -16,6 +16,7 @@ const HOUR_MS = 3_600_000;
 
 /** Steps that change more than what a script says. */
 const FOR_ALL: ReadonlySet<Step["do"]> = new Set([
+  "crowd",
   "restart",
   "reload",
   "end_race",
@@ -101,6 +102,8 @@ export class Performer {
     switch (step.do) {
       case "say":
         return this.#say(step, incarnation);
+      case "crowd":
+        return this.#crowd(step, incarnation);
       case "redeliver":
         return this.#people.redeliver(this.#room(step), step.pick, incarnation);
       case "edit":
@@ -183,6 +186,19 @@ export class Performer {
     if (await until(world, isAsked, REPLY_MS)) return;
     const why = isHeld ? "while the summariser is silent" : "though nothing is in its way";
     room.ledger.violate("I13", `no model is asked about message ${step.n} ${why}`);
+  }
+
+  async #crowd({ ns, who }: Extract<Step, { do: "crowd" }>, incarnation: Incarnation): Promise<void> {
+    const { rooms } = this.#world;
+    await Promise.all(
+      ns.map(async (n, room) =>
+        this.#people.say(
+          this.#room({ room: room % rooms.length }),
+          { n, who, size: "short", reply: "plain", isForGuest: false },
+          incarnation,
+        ),
+      ),
+    );
   }
 
   async #reset(room: Room, incarnation: Incarnation): Promise<void> {

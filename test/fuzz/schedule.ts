@@ -68,6 +68,8 @@ export type Step =
       /** The next step does not wait for what becomes of it. */
       readonly hurry: boolean;
     }
+  /** Somebody asks in each room in the same moment. */
+  | { readonly do: "crowd"; readonly ns: readonly number[]; readonly who: number }
   | { readonly do: "redeliver"; readonly room: RoomNumber; readonly pick: number }
   | { readonly do: "edit"; readonly room: RoomNumber; readonly pick: number; readonly n: number }
   | {

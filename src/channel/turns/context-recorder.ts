@@ -1,11 +1,17 @@
 import type { Logger } from "pino";
+import { steadyNow } from "../../async/clock.ts";
 import { errorMessage } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import { type ContextRecordStore, KEPT_RECORDS, type TurnRecord } from "../../store/turns/context-records.ts";
 import { type PrefixChain, recordOfTurn, type SettledContext } from "./context-record.ts";
 
-/** Pause between two writes, ms, so that a busy daemon writes the records of many channels together. */
+/**
+ * Pause between two writes, ms, so that a busy daemon writes the records of many channels together: at least, at most, and as
+ * a multiple of the last write's duration. A channel's older records need not be written once it has newer ones.
+ */
 const REST_MS = 1000;
+const LONGEST_REST_MS = 10_000;
+const REST_BY_WRITE = 20;
 /** Records of one transaction: a deletion in one of their channels waits for it. */
 const AT_ONCE = 50;
 
@@ -50,12 +56,17 @@ export class ContextRecorder implements AsyncDisposable {
   }
 
   async #writeAndRest(): Promise<void> {
+    const startedAt = steadyNow();
     await this.flush();
     if (this.#isDisposed) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#waiting.size > 0) void this.#writeAndRest();
-    }, this.#restMs);
+    const restMs = Math.min(LONGEST_REST_MS, (steadyNow() - startedAt) * REST_BY_WRITE);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (this.#waiting.size > 0) void this.#writeAndRest();
+      },
+      Math.max(this.#restMs, restMs),
+    );
   }
 
   async #write(): Promise<void> {

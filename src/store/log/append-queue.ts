@@ -1,6 +1,5 @@
 import { WeirError } from "../../core/errors.ts";
 import type { ChannelId } from "../../core/ids.ts";
-import { ListenedBatches } from "./listened-batches.ts";
 import { messageData } from "./draft-rows.ts";
 import {
   type Appended,
@@ -11,6 +10,7 @@ import {
   toAppended,
 } from "./message-rows.ts";
 import type { Database } from "../database/database.ts";
+import { GroupCommit } from "../database/group-commit.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
 /** Limits of one transaction: messages, and characters after which no message is added. */
@@ -18,6 +18,15 @@ const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
 const AT_ONCE = 10;
+/** Most channels of one transaction. */
+const MAX_CHANNELS = 50;
+
+/** Messages of one channel. */
+interface Batch {
+  readonly channel: ChannelId;
+  readonly drafts: readonly MessageDraft[];
+  readonly beginner: TurnClaim | null;
+}
 
 interface Waiting {
   readonly draft: MessageDraft;
@@ -33,7 +42,9 @@ interface Waiting {
  */
 export class AppendQueue {
   readonly #db: Database;
-  readonly #listened: ListenedBatches;
+  /** Messages that somebody waits for do not wait behind those that are only listened to. */
+  readonly #addressed: GroupCommit<Batch, AppendedRow[]>;
+  readonly #listened: GroupCommit<Batch, AppendedRow[]>;
   /** Messages that wait for the running append of their channel. */
   readonly #lanes = new Map<ChannelId, Waiting[]>();
 
@@ -42,7 +53,14 @@ export class AppendQueue {
 
   constructor(db: Database) {
     this.#db = db;
-    this.#listened = new ListenedBatches(db, async (channel, drafts) => this.#write(channel, drafts));
+    const parts = {
+      most: MAX_CHANNELS,
+      together: async (batches: readonly Batch[]) => this.#writeTogether(batches),
+      alone: async (batch: Batch) => this.#write(batch),
+    };
+    this.#addressed = new GroupCommit({ ...parts, writers: 1 });
+    // Bursts: while the server works on one batch, the next is made ready.
+    this.#listened = new GroupCommit({ ...parts, writers: 2 });
   }
 
   /** Resolves once the message is durable. */
@@ -68,11 +86,9 @@ export class AppendQueue {
   async #appendSome(channel: ChannelId, batch: readonly Waiting[]): Promise<void> {
     try {
       const drafts = batch.map(({ draft }) => draft);
-      const isShared = drafts.length <= AT_ONCE && drafts.every(({ addressed }) => !addressed);
-      const beginner = batch[0]?.beginner ?? null;
-      const rows = await (isShared
-        ? this.#listened.write(channel, drafts)
-        : this.#write(channel, drafts, beginner));
+      const one = { channel, drafts, beginner: batch[0]?.beginner ?? null };
+      const shared = drafts.some(({ addressed }) => addressed) ? this.#addressed : this.#listened;
+      const rows = await (drafts.length <= AT_ONCE ? shared.write(one) : this.#write(one));
       if (batch.length > AT_ONCE) await this.#breathe();
       for (const [index, { draft, appended }] of batch.entries()) {
         const row = rows[index];
@@ -96,11 +112,7 @@ export class AppendQueue {
     await this.#breath;
   }
 
-  async #write(
-    channel: ChannelId,
-    drafts: readonly MessageDraft[],
-    beginner: TurnClaim | null = null,
-  ): Promise<AppendedRow[]> {
+  async #write({ channel, drafts, beginner }: Batch): Promise<AppendedRow[]> {
     const [only] = drafts;
     if (only !== undefined && drafts.length === 1) {
       return this.#db.query(
@@ -120,6 +132,25 @@ export class AppendQueue {
       JSON.stringify(drafts.map(draftRecord)),
     ]);
   }
+
+  async #writeTogether(batches: readonly Batch[]): Promise<(AppendedRow[] | undefined)[]> {
+    const rows = await this.#db.query<AppendedRow & { batch: number }>(
+      "append_batches",
+      "select * from append_batches($1)",
+      [JSON.stringify(batches.map(batchRecord))],
+    );
+    const ofBatch = Map.groupBy(rows, ({ batch }) => batch);
+    return batches.map((_, index) => ofBatch.get(index + 1));
+  }
+}
+
+function batchRecord({ channel, drafts, beginner }: Batch): Record<string, unknown> {
+  return {
+    channel,
+    epoch: beginner?.epoch ?? null,
+    last: beginner?.lastSeq ?? null,
+    messages: drafts.map(draftRecord),
+  };
 }
 
 function batchSize(lane: readonly Waiting[]): number {

@@ -2,9 +2,8 @@ import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { UnseenAnswer } from "../../core/entry.ts";
 import { platformIdOf } from "../../core/message.ts";
 import type { Database } from "../database/database.ts";
+import { GroupCommit } from "../database/group-commit.ts";
 import { StaleEpochError } from "../database/errors.ts";
-import { setTimeout as delay } from "node:timers/promises";
-import { WeirError } from "../../core/errors.ts";
 
 /** How a part is sent. `short`: a piece of a part that the platform refused as a whole; `plain`: the same without markup. */
 export type DeliveryForm = "whole" | "short" | "plain";
@@ -85,11 +84,17 @@ const COLUMNS_OF_D = columns("d.");
 /** The outbox: rows of `deliveries`. */
 export class DeliveryStore {
   readonly #db: Database;
-  readonly #sent: SentBatches;
+  readonly #sent: GroupCommit<SentNote, boolean>;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#sent = new SentBatches(db);
+    this.#sent = new GroupCommit({
+      most: MAX_NOTES,
+      writers: 1,
+      gatherMs: GATHER_MS,
+      together: async (notes) => noteSent(db, notes),
+      alone: async (note) => noteSent(db, [note]).then(() => true),
+    });
   }
 
   /** Opens part 0 of a running turn, before its first visible byte. Opening it again finds the first. */
@@ -133,7 +138,7 @@ export class DeliveryStore {
 
   /** The platform acknowledged the final text. */
   async sent(owner: { epoch: number }, id: number, messageId: string): Promise<void> {
-    await this.#sent.add({ id, epoch: owner.epoch, messageId });
+    await this.#sent.write({ id, epoch: owner.epoch, messageId });
   }
 
   /** It is not delivered: its draft was withdrawn. */
@@ -292,11 +297,6 @@ interface SentNote {
   readonly messageId: string;
 }
 
-interface Waiting {
-  readonly note: SentNote;
-  readonly done: PromiseWithResolvers<void>;
-}
-
 /** Notes of one statement. */
 const MAX_NOTES = 100;
 /**
@@ -308,48 +308,15 @@ const GATHER_MS = 10;
 /**
  * Notes what was delivered, of all channels together, a moment later. No caller waits for it, yet its commit waits for the
  * disk: if Postgres alone failed, a lost note would leave the part pending until the daemon ends.
+ * @throws StaleEpochError if a channel has a new owner
  */
-class SentBatches {
-  readonly #db: Database;
-  #waiting: Waiting[] = [];
-  #isWriting = false;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  /** Resolves once it is committed. @throws StaleEpochError if the channel has a new owner */
-  async add(note: SentNote): Promise<void> {
-    const done = Promise.withResolvers<void>();
-    this.#waiting.push({ note, done });
-    if (!this.#isWriting) void this.#work();
-    return done.promise;
-  }
-
-  async #work(): Promise<void> {
-    this.#isWriting = true;
-    await delay(GATHER_MS);
-    while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, MAX_NOTES));
-    this.#isWriting = false;
-  }
-
-  /** Must not throw: each waiting one is told. */
-  async #write(batch: readonly Waiting[]): Promise<void> {
-    const notes = batch.map(({ note }) => note);
-    try {
-      await this.#db.query(
-        "delivery_sent",
-        `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
-           from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
-          where d.id = n.id and d.state = 'pending'`,
-        [notes.map(({ id }) => id), notes.map(({ epoch }) => epoch), notes.map(({ messageId }) => messageId)],
-      );
-      for (const { done } of batch) done.resolve();
-    } catch (error) {
-      const isOfOne = batch.length > 1 && !(error instanceof WeirError && error.retryable);
-      // One channel has a new owner: that is no reason to refuse the others.
-      if (isOfOne) for (const one of batch) await this.#write([one]);
-      else for (const { done } of batch) done.reject(error);
-    }
-  }
+async function noteSent(db: Database, notes: readonly SentNote[]): Promise<boolean[]> {
+  await db.query(
+    "delivery_sent",
+    `update deliveries d set state = 'sent', message_id = n.message_id, epoch = n.epoch, ended_at = clock_timestamp()
+       from unnest($1::bigint[], $2::bigint[], $3::text[]) n (id, epoch, message_id)
+      where d.id = n.id and d.state = 'pending'`,
+    [notes.map(({ id }) => id), notes.map(({ epoch }) => epoch), notes.map(({ messageId }) => messageId)],
+  );
+  return notes.map(() => true);
 }

@@ -9,7 +9,8 @@ import { toDraftRow } from "../log/draft-rows.ts";
 import { draftMessage, draftRecord, type LoggedMessage } from "../log/message-rows.ts";
 import { entryOfDraft } from "../log/log.ts";
 import { billRecords, type ModelCallRow } from "./model-calls.ts";
-import { ASYNC_COMMIT } from "../database/database.ts";
+import { ASYNC_COMMIT, type Database } from "../database/database.ts";
+import { GroupCommit } from "../database/group-commit.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { begunTurn, questionOf, type RawTurn, type RunningTurn, runningTurn } from "./turn-rows.ts";
 
@@ -59,6 +60,23 @@ interface RawSettled {
   handedText?: string;
 }
 
+/** Most turns that one transaction settles. */
+const MAX_SETTLED = 50;
+
+/** The parameters of `settle_turn`, by the names of `settle_turns`. */
+interface SettlementRow {
+  readonly channel: ChannelId;
+  readonly epoch: number;
+  readonly turn: TurnId;
+  readonly state: TurnState;
+  readonly reason: string | null;
+  readonly model_ms: number;
+  readonly at: Date;
+  readonly entry: Record<string, unknown> | null;
+  readonly keys: readonly string[];
+  readonly calls: readonly Record<string, unknown>[] | null;
+}
+
 /** Longest reason, in UTF-16 units. */
 const MAX_REASON = 2000;
 
@@ -72,6 +90,18 @@ interface RawPart {
 
 /** Rows of `turns`. Every write carries the owner's epoch; an old one is refused. */
 export class TurnStore extends Rows {
+  readonly #settled: GroupCommit<SettlementRow, RawSettled>;
+
+  constructor(db: Database) {
+    super(db);
+    this.#settled = new GroupCommit({
+      most: MAX_SETTLED,
+      writers: 1,
+      together: async (rows) => this.#settleTogether(rows),
+      alone: async (row) => this.#settleAlone(row),
+    });
+  }
+
   /**
    * The row of a turn that begins. Its commit does not wait for the disk: whatever of the turn can be seen is committed
    * later and waits, for this row as well. If the machine fails before that, the messages are due as if it had failed
@@ -169,25 +199,22 @@ export class TurnStore extends Rows {
   ): Promise<Settled> {
     const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
     const handed = handOff === undefined ? null : draftMessage(handOff);
-    const values = [
-      owner.channel,
-      owner.epoch,
-      turn.id,
+    const settled: SettlementRow = {
+      channel: owner.channel,
+      epoch: owner.epoch,
+      turn: turn.id,
       state,
-      reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
-      Math.round(modelMs),
+      reason: reason === null ? null : sliceWhole(storableText(reason), 0, MAX_REASON),
+      model_ms: Math.round(modelMs),
       at,
-      entry && JSON.stringify(entryRow(entry, recalled, turn.agent)),
-      idempotencyKeys,
-      calls.length === 0 ? null : JSON.stringify(billRecords(calls)),
-    ];
-    const [row] = await (handed === null
-      ? this.db.query<RawSettled>("settle_turn", SETTLE, values)
-      : this.db.query<RawSettled>("settle_handing_over", SETTLE_HANDING_OVER, [
-          ...values,
-          JSON.stringify(draftRecord(handed)),
-        ]));
-    const parts = (row?.parts ?? []).map(({ id, part, key, message_id: messageId, drafted }) => {
+      entry: entry && entryRow(entry, recalled, turn.agent),
+      keys: idempotencyKeys,
+      calls: calls.length === 0 ? null : billRecords(calls),
+    };
+    const row = await (handed === null
+      ? this.#settled.write(settled)
+      : this.#settleHandingOver(settled, JSON.stringify(draftRecord(handed))));
+    const parts = row.parts.map(({ id, part, key, message_id: messageId, drafted }) => {
       return {
         id,
         turnId: turn.id,
@@ -200,13 +227,44 @@ export class TurnStore extends Rows {
         leftover: null,
       };
     });
-    const seq = row?.handedSeq ?? null;
+    const seq = row.handedSeq ?? null;
     const handedOver =
-      handed === null || seq === null ? null : { ...handed, seq, text: row?.handedText ?? handed.text };
-    if (entry === null || row?.entrySeq == null) return { entry: null, parts, handedOver };
+      handed === null || seq === null ? null : { ...handed, seq, text: row.handedText ?? handed.text };
+    if (entry === null || row.entrySeq === null) return { entry: null, parts, handedOver };
     const by = { id: turn.id, after: turn.toSeq, agent: turn.agent };
     return { entry: entryOfDraft(entry, row.entrySeq, by, at), parts, handedOver };
   }
+
+  async #settleTogether(rows: readonly SettlementRow[]): Promise<(RawSettled | undefined)[]> {
+    const settled = await this.db.query<RawSettled & { place: number }>(
+      "settle_turns",
+      "select place, entry_seq, parts from settle_turns($1)",
+      [JSON.stringify(rows)],
+    );
+    const byPlace = new Map(settled.map((one) => [one.place, one]));
+    return rows.map((_, index) => byPlace.get(index + 1));
+  }
+
+  async #settleAlone(row: SettlementRow): Promise<RawSettled> {
+    return onlyRow(await this.db.query<RawSettled>("settle_turn", SETTLE, settleValues(row)));
+  }
+
+  async #settleHandingOver(row: SettlementRow, message: string): Promise<RawSettled> {
+    const values = [...settleValues(row), message];
+    return onlyRow(await this.db.query<RawSettled>("settle_handing_over", SETTLE_HANDING_OVER, values));
+  }
+}
+
+/** In the order of `settle_turn`. */
+function settleValues(row: SettlementRow): unknown[] {
+  const { channel, epoch, turn, state, reason, model_ms: modelMs, at, entry, keys, calls } = row;
+  const [entryJson, callsJson] = [entry && JSON.stringify(entry), calls && JSON.stringify(calls)];
+  return [channel, epoch, turn, state, reason, modelMs, at, entryJson, keys, callsJson];
+}
+
+function onlyRow([row]: readonly RawSettled[]): RawSettled {
+  if (row === undefined) throw new Error("a settlement returned no row");
+  return row;
 }
 
 function entryRow(

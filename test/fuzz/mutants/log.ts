@@ -121,6 +121,14 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     store: (store, db) => ({ ...store, log: new ShallowLog(db) }),
   },
   {
+    name: "messages of several channels change places",
+    breaks: ["I9"],
+    install: async (db) =>
+      changeFunction(db, "append_batches", [
+        ["select b.place, ", "select jsonb_array_length(p_batches) + 1 - b.place, "],
+      ]),
+  },
+  {
     name: "no mutex",
     breaks: ["I9"],
     createMutex: noMutex,
