@@ -139,17 +139,10 @@ export class Performer {
       case "pass":
         return world.pass(step.hours * HOUR_MS);
       case "trouble":
-        world.chat.refuseSends = step.sends;
-        return;
       case "crash":
-        incarnation.arm(step.point);
-        return;
       case "lag":
-        incarnation.database.lag = step.calls;
-        return;
       case "cut":
-        incarnation.armCut(step.point);
-        return;
+        return this.#disturb(step, incarnation);
       case "restart":
         return this.#restart(step.profile);
       case "reload":
@@ -167,6 +160,13 @@ export class Performer {
         if (world.isRacing) await this.#endRace(0, "crash");
         return quiesce(world, async () => this.#anyAwake());
     }
+  }
+
+  #disturb(step: Extract<Step, { do: "trouble" | "crash" | "lag" | "cut" }>, incarnation: Incarnation): void {
+    if (step.do === "trouble") this.#world.chat.refuseSends = step.sends;
+    else if (step.do === "lag") incarnation.database.lag = step.calls;
+    else if (step.do === "crash") incarnation.arm(step.point);
+    else incarnation.armCut(step.point);
   }
 
   /** Nobody who is answered waits for a compaction: the model is asked, whatever the summariser does. */
