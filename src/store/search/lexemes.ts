@@ -1,20 +1,38 @@
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** Words of a text, each once and in lower case, where it is made of nothing but words of plain letters; else null. Pure. */
-export function plainWords(text: string): string[] | null {
+/** What a text is made of, each once and in lower case. */
+export interface PlainWords {
+  /** Of letters alone: the server makes lexemes of them. */
+  readonly words: readonly string[];
+  /** With digits: they are lexemes as they are. */
+  readonly numbers: readonly string[];
+}
+
+/** A text that is made of nothing but words and numbers of plain letters and digits; else null. Pure. */
+export function plainWords(text: string): PlainWords | null {
   const tokens = text.split(/[ \t\r\n]+/).filter((token) => token !== "");
-  if (!tokens.every((token) => PLAIN.test(token) && !TWO_DOTS.test(token))) return null;
-  return [...new Set(text.toLowerCase().match(/[a-z]+/g) ?? [])];
+  if (!tokens.every(isPlain)) return null;
+  const all = [...new Set(text.toLowerCase().match(/[a-z0-9]+/g) ?? [])];
+  return { words: all.filter((one) => !/\d/.test(one)), numbers: all.filter((one) => /\d/.test(one)) };
 }
 
 /**
- * A word, or several parted by apostrophes, with marks around it. What else holds letters (a link, a file, a compound with
- * a hyphen) the server takes for more than its words, and other letters and marks by the rules of the database's locale.
+ * A word, several parted by apostrophes or low lines, or a number, with marks around it. What else holds letters (a link, a
+ * file, a compound with a hyphen) the server takes for more than its words, and other letters and marks by the rules of the
+ * database's locale.
  */
-const PLAIN = /^["'([]{0,3}[A-Za-z]{1,40}(?:'[A-Za-z]{1,40}){0,3}["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
-/** To the server this is the name of a folder. */
+const PLAIN =
+  /^["'([]{0,3}(?:[A-Za-z]{1,40}(?:['_][A-Za-z]{1,40}){0,3}|[A-Za-z0-9]{1,40})["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
+/** Nothing but marks, none of which begins a path, a tag or an address. */
+const MARKS = /^[-!"'()*+,.:;=?[\]]{1,8}$/;
+/** To the server these are the name of a folder, and a number with an exponent. */
 const TWO_DOTS = /[^.]\.\.$/;
+const EXPONENT = /[0-9][Ee][0-9]/;
+
+function isPlain(token: string): boolean {
+  return MARKS.test(token) || (PLAIN.test(token) && !TWO_DOTS.test(token) && !EXPONENT.test(token));
+}
 
 /**
  * Words of a text that may be acronyms; by the same rule as the index (`acronyms`). A text
@@ -53,11 +71,11 @@ export class Lexemes {
   async of(text: string): Promise<string[]> {
     const asked = this.#texts.get(text);
     if (asked !== undefined) return asked;
-    const words = plainWords(text);
-    const known = words?.map((word) => this.#words.get(word));
-    if (known !== undefined && known.every((lexeme) => lexeme !== undefined))
-      return [...inOrder(known), ...this.#acronyms(text)];
-    const asking = this.#ask(text, words ?? []);
+    const plain = plainWords(text);
+    const known = plain?.words.map((word) => this.#words.get(word));
+    if (plain !== null && known !== undefined && known.every((lexeme) => lexeme !== undefined))
+      return [...inOrder([...known, ...plain.numbers]), ...this.#acronyms(text)];
+    const asking = this.#ask(text, plain?.words ?? []);
     this.#texts.set(text, asking);
     // What failed is asked again.
     asking.catch(() => this.#texts.delete(text));
