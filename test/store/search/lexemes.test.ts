@@ -45,9 +45,10 @@ const numbers = fc.oneof(
 const marks = fc.stringMatching(/^[-!"'()*+,.:;=?[\]]{1,4}$/);
 const before = fc.constantFrom("", "", "", '"', "'", "(", '("');
 const behind = fc.constantFrom("", "", "", ".", ",", "...", "!?", ":", ";", '."', ").", "'", ")", '?")');
-const token = fc
+const word = fc
   .tuple(before, fc.oneof(words, letters, joined, numbers), behind)
   .map((parts) => parts.join(""));
+const token = fc.oneof({ weight: 6, arbitrary: word }, { weight: 1, arbitrary: marks });
 const gap = fc.constantFrom(" ", " ", "  ", "\n", "\t");
 const plainTexts = fc
   .array(fc.tuple(token, gap), { maxLength: 12 })
