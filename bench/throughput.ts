@@ -79,6 +79,7 @@ export const throughput: Figure = {
         },
         { what: `… daemon's processor time a turn`, value: daemon, unit: "ms", ...atMost(daemonMs) },
         { what: `… Postgres' processor time a turn`, value: postgres, unit: "ms", ...atMost(postgresMs) },
+        { what: `… busy share of the daemon's thread`, value: load.threadBusy, unit: "×" },
       );
     }
     const { value, unit } = loopDelayRow(...bareLoads);

@@ -12,6 +12,8 @@ export interface Load {
   readonly wallMs: number;
   /** 99th percentile, ms. */
   readonly loopDelayMs: number;
+  /** Share of the time in which the daemon's thread was busy; the rest it waited for others. */
+  readonly threadBusy: number;
 }
 
 /** Measures the load of some work; a daemon runs in this process, its server on `dataDir`. */
@@ -22,6 +24,7 @@ export async function underWatch<Result>(
   const delays = monitorEventLoopDelay({ resolution: 1 });
   const postgresBefore = postgresCpuMs(dataDir);
   const cpuBefore = process.cpuUsage();
+  const idleBefore = performance.eventLoopUtilization();
   const startedAt = performance.now();
   delays.enable();
   const result = await work();
@@ -33,6 +36,7 @@ export async function underWatch<Result>(
     postgresCpuMs: postgresCpuMs(dataDir) - postgresBefore,
     wallMs,
     loopDelayMs: delays.percentile(99) / 1e6,
+    threadBusy: performance.eventLoopUtilization(idleBefore).utilization,
   };
   return { result, load };
 }

@@ -11,6 +11,7 @@ import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { LogsOptions } from "./logs.ts";
 import type { ModelsOptions } from "./models.ts";
+import type { OpenOptions } from "./open.ts";
 import type { ReloadOptions } from "./reload.ts";
 import type { StatusOptions } from "./status.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -103,6 +104,13 @@ export function addOverviews(program: Command, io: Io): void {
     .action(async (options: StatusOptions) => {
       const { showStatus } = await import("./status.ts");
       await showStatus(io, options);
+    });
+  withConfig(program.command("open"))
+    .description("print the address of the daemon's page, with a code that signs in once")
+    .option("--viewer", "for somebody who may not read direct and private conversations")
+    .action(async (options: OpenOptions) => {
+      const { open } = await import("./open.ts");
+      await open(io, options);
     });
   withConfig(program.command("reload"))
     .description(

@@ -231,7 +231,7 @@ export const fileSchema = z.strictObject({
           '"weir.internal", with the port if it is another.',
       ),
     },
-    "Health, metrics and channels over HTTP: docs/watch.md.",
+    "Health, metrics, channels and a page for browsers over HTTP: docs/watch.md.",
   ),
   cluster: table(
     "cluster",

@@ -3,6 +3,8 @@ import PQueue from "p-queue";
 import { type ListedChannel, listChannel } from "../../admin/reports/channel-list.ts";
 import { type ChannelReport, reportChannel } from "../../admin/reports/channel-report.ts";
 import { type PricedCompaction, readCompactions } from "../../admin/reports/compaction-list.ts";
+import { contextCard } from "../../admin/reports/context-card.ts";
+import type { Card } from "../../core/card.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
@@ -47,22 +49,30 @@ export class ChannelReports {
 
   /** The request of a channel's next model call: `weir context --json`. */
   async context(name: string): Promise<ChannelReport> {
+    return this.#one(async (daemon) => reportOf(daemon, await findChannel(daemon, name)));
+  }
+
+  /** A channel as the page shows it: the card of `/context`, with the summaries in view and the newest compactions. */
+  async view(
+    name: string,
+    limit: number,
+  ): Promise<{
+    readonly card: Card;
+    readonly summaries: ChannelReport["summaries"];
+    readonly compactions: readonly PricedCompaction[];
+    /** Not every member of its workspace may read it, or nobody knows. */
+    readonly isPrivate: boolean;
+  }> {
     return this.#one(async (daemon) => {
-      const { store, staffOf, digesterOf, features } = daemon;
       const channel = await findChannel(daemon, name);
-      const { agent, guests } = staffOf(channel);
-      const staff = { store, agent, guests, digester: digesterOf(channel) };
-      return reportChannel(
-        {
-          ...staff,
-          readWaitedFor: features.readWaitedFor,
-          activeTexts: features.activeTexts,
-          channelFiles: features.channelFiles,
-          now: new Date(),
-          isFresh: false,
-        },
-        channel,
-      );
+      const report = await reportOf(daemon, channel);
+      const { jobs } = await readCompactions(daemon, channel.id, limit);
+      return {
+        card: contextCard(report, daemon.staffOf(channel).agent.time, ""),
+        summaries: report.summaries,
+        compactions: jobs,
+        isPrivate: channel.kind === "dm" || channel.isPrivate !== false,
+      };
     });
   }
 
@@ -86,6 +96,25 @@ export class ChannelReports {
       throw new HTTPException(503, { message: "too many reports are asked for at a time" });
     return this.#queue.add(async () => work(daemon));
   }
+}
+
+async function reportOf(daemon: ReportedDaemon, channel: ChannelRow): Promise<ChannelReport> {
+  const { store, staffOf, digesterOf, features } = daemon;
+  const { agent, guests } = staffOf(channel);
+  return reportChannel(
+    {
+      store,
+      agent,
+      guests,
+      digester: digesterOf(channel),
+      readWaitedFor: features.readWaitedFor,
+      activeTexts: features.activeTexts,
+      channelFiles: features.channelFiles,
+      now: new Date(),
+      isFresh: false,
+    },
+    channel,
+  );
 }
 
 /** @throws HTTPException if there is none */

@@ -12,6 +12,9 @@ import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts } from "./guard.ts";
 import type { Monitor } from "../metrics/metrics.ts";
+import { createPage, isPagePath } from "./page/page.ts";
+import { Sessions } from "./page/sessions.ts";
+import { fileSigner } from "../../store/database/signing-key.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
 
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
@@ -31,6 +34,8 @@ export interface HttpServiceOptions {
   readonly log: Logger;
   /** Its token is added. */
   readonly secrets: KnownSecrets;
+  /** For the page's codes and sessions, ms; default: the wall clock. */
+  readonly now?: () => number;
 }
 
 /** Limit for a request's path and headers, bytes. */
@@ -51,7 +56,7 @@ const MAX_CONNECTIONS = 1024;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const { config, http, version, monitor, log, secrets } = options;
+  const { config, http, version, monitor, log, secrets, now = Date.now } = options;
   await using stack = new AsyncDisposableStack();
   const server = createLimitedServer();
   const listening = { host: http.host, port: await listen(server, http) };
@@ -62,17 +67,24 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const token = await openToken(http.token, config.database.dataDir);
   const channels = new ChannelReports();
   secrets.add([token.text]);
-  const app = createApp({
+  const shared = {
     ...monitor,
     channels,
-    version,
-    token: token.text,
     mask: secrets.masked,
     hosts: allowedHosts(listening, http.hosts),
     log,
+  };
+  const app = createApp({ ...shared, version, token: token.text });
+  const page = createPage({
+    ...shared,
+    sessions: new Sessions(now),
+    signer: fileSigner(config.database.dataDir),
+    now,
   });
+  const fetch = (request: Request): Response | Promise<Response> =>
+    (isPagePath(new URL(request.url).pathname) ? page : app).fetch(request);
   // Other parts of the process use the global objects.
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
   server.on("request", (request, response) => void answer(request, response));
   const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
   log.info({ where: url }, "http_listens");

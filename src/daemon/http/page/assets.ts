@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+
+/** A file of the page, under a name that changes with its content, so that browsers may keep it. */
+export interface Asset {
+  readonly path: string;
+  readonly type: string;
+  readonly text: string;
+}
+
+const STYLE = `
+:root {
+  color-scheme: light dark;
+  --bg: #fbfbf9; --raised: #fff; --text: #1b1f24; --dim: #57606a; --link: #0b5cad;
+  --ok: #136c2e; --warn: #7d5200; --bad: #b42318; --band: #6b4fbb; --band-bg: #f1edfb; --line: #7a818b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --bg: #14171a; --raised: #1c2024; --text: #e6e8ea; --dim: #a4abb3; --link: #7ab8ff;
+    --ok: #56d364; --warn: #e3b341; --bad: #ff8f85; --band: #b9a5f5; --band-bg: #241f36; --line: #6b737d;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 72rem; padding: 16px; background: var(--bg); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
+a { color: var(--link); }
+h1 { font-size: 28px; margin: 16px 0; overflow-wrap: anywhere; }
+h2 { font-size: 20px; margin: 24px 0 8px; }
+header { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; }
+header form { margin-left: auto; }
+.dim { color: var(--dim); font-size: 14px; }
+.ok::before { content: "✓ "; } .ok { color: var(--ok); }
+.warn::before { content: "! "; } .warn { color: var(--warn); }
+.bad::before { content: "✕ "; } .bad { color: var(--bad); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+th { font-weight: 600; }
+svg.gauge { display: block; width: 100%; height: 40px; }
+svg.gauge .room { fill: var(--raised); stroke: var(--line); }
+svg.gauge .used { fill: var(--band); }
+svg.gauge .mark { stroke: var(--text); }
+meter { width: 8rem; }
+details { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
+summary { cursor: pointer; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace; margin: 8px 0 0; }
+input { font: inherit; padding: 8px; width: min(32rem, 100%); }
+button { font: inherit; padding: 8px 16px; border-radius: 4px; }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+`;
+
+/** Sends the code of the address, which no server sees, and removes it from the address and the history. */
+const SCRIPT = `
+const code = location.hash.slice(1);
+const field = document.querySelector("input[name=code]");
+if (code !== "") history.replaceState(null, "", location.pathname);
+if (code !== "" && field instanceof HTMLInputElement) {
+  field.value = code;
+  field.form?.requestSubmit();
+}
+`;
+
+export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYLE);
+export const SCRIPT_ASSET = asset("sign-in", "js", "text/javascript; charset=utf-8", SCRIPT);
+
+function asset(name: string, ending: string, type: string, text: string): Asset {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return { path: `/page/assets/${name}.${hash}.${ending}`, type, text };
+}
