@@ -32,8 +32,8 @@ begin
   end loop;
 end $$;
 
--- Settles turns of several channels, each as `settle_turn` does. A channel that has a new owner is skipped like a locked one: the
--- caller gets its error alone.
+-- Settles turns of several channels, each as `settle_turn` does. A turn whose row is locked, or whose channel has a new owner, is
+-- skipped like a locked channel: the caller gets its error alone.
 -- p_settlements: [{channel, epoch, turn, state, reason, model_ms, at, entry, keys, calls}], a channel once.
 -- place: among them, from 1.
 create function settle_turns(p_settlements jsonb)
@@ -45,6 +45,8 @@ begin
       from jsonb_array_elements(p_settlements) with ordinality l (one, place) order by 2, 1
   loop
     perform from channels c where c.id = v_channel and c.epoch = v_epoch for no key update skip locked;
+    continue when not found;
+    perform from turns t where t.id = (s->>'turn')::bigint and t.channel_id = v_channel for no key update skip locked;
     continue when not found;
     select t.entry_seq, t.parts into entry_seq, parts
       from settle_turn(v_channel, v_epoch, (s->>'turn')::bigint, s->>'state', s->>'reason', (s->>'model_ms')::integer,
@@ -102,8 +104,8 @@ begin
   end if;
 end $$;
 
--- Entries take the next seqs of their channel, as before. Where the transaction has moved the channel's row to the last of them, only
--- the epoch is checked: the seqs up to the channel's last one are all taken, so the primary key refuses any other entry with one.
+-- Entries take the next seqs of their channel, as before. Where the transaction has moved the channel's row to a single entry, only the
+-- epoch and the entry before it are checked: the primary key refuses a seq that is taken.
 create or replace function entries_take_next_seqs() returns trigger language plpgsql as $$
 declare v_channel bigint; v_first bigint; v_last bigint; v_epoch bigint; v_due bigint; v_is_dense boolean;
 begin
@@ -113,8 +115,10 @@ begin
     into v_channel, v_first, v_last, v_epoch, v_due, v_is_dense from added a;
   if v_channel is null then return null; end if;
   if v_is_dense then
-    if v_due is null then
-      perform from channels c where c.id = v_channel and c.last_seq = v_last and (v_epoch is null or c.epoch = v_epoch);
+    if v_due is null and v_first = v_last then
+      perform from channels c
+        where c.id = v_channel and c.last_seq = v_last and (v_epoch is null or c.epoch = v_epoch)
+          and (v_first = 1 or exists (select from entries e where e.channel_id = v_channel and e.seq = v_first - 1));
       if found then return null; end if;
     end if;
     update channels c set last_seq = v_last, due_to = greatest(c.due_to, v_due)

@@ -64,12 +64,14 @@ export interface StoreOptions {
   readonly signer?: Signer;
   /** Of rows that are not believed, and of those that could not be signed. Default: nothing is logged. */
   readonly log?: Logger;
+  /** Statements at once, of each kind that several channels share. Default: two, so that one is made ready meanwhile. */
+  readonly writers?: number;
 }
 
 export function createStore(
   db: Database,
   features: FeatureRows,
-  { signer = NO_SIGNER, log }: StoreOptions = {},
+  { signer = NO_SIGNER, log, writers = 2 }: StoreOptions = {},
 ) {
   const learned = features.learned({ signer, log: log ?? null });
   const keys = new TermKeys(signer);
@@ -78,8 +80,8 @@ export function createStore(
     channels: new ChannelStore(db),
     partitions: new PartitionStore(db),
     members: new MemberStore(db),
-    log: new LogStore(db, engine),
-    turns: new TurnStore(db),
+    log: new LogStore(db, engine, writers),
+    turns: new TurnStore(db, writers),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),

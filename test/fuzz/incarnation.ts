@@ -132,7 +132,7 @@ const UNROUTED = {
 
 /** As a mutant has it. */
 function storeOf(mutant: Mutant | null, database: FreezableDatabase): Store {
-  const plain = createStore(database, FEATURE_ROWS, { signer: FUZZ_SIGNER });
+  const plain = createStore(database, FEATURE_ROWS, { signer: FUZZ_SIGNER, writers: 1 });
   return mutant?.store?.(plain, database) ?? plain;
 }
 

@@ -108,6 +108,10 @@ test("an entry takes its channel's next seq, or none", async () => {
   const entry = (seq: number): string =>
     `insert into entries (channel_id, seq, kind, at, text, tokens) values (${id}, ${seq}, 'notice', now(), 'x', 1)`;
   for (const seq of [4, 5]) await weir.refuses(BROKEN, entry(seq));
+  // Nor where the channel's row was moved before: only to the entry, and by the owner.
+  const moved = (to: number): string => `update channels set last_seq = ${to} where id = ${id};`;
+  await weir.refuses(BROKEN, moved(4) + entry(4));
+  await weir.refuses(BROKEN, moved(5) + entry(4));
   for (const seq of [1, 2]) await weir.refuses(UNIQUE, entry(seq));
   for (const seq of [0, -1]) await weir.refuses(CHECK, entry(seq));
   const both = (first: number, second: number): string =>

@@ -1,11 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
+import PQueue from "p-queue";
 import { withDeadline } from "../../async/deadline.ts";
 import { WeirError } from "../../core/errors.ts";
 
 /** Longest time that a statement keeps a writer, ms: a connection that does not answer delays the others' work no longer. */
 const STATEMENT_MS = 1000;
-/** The same for work that is written alone, ms: its row may be locked. */
+/** The same for work that came alone, ms: its row may be locked. */
 const ALONE_MS = 20;
+/** Characters of one statement, after which no piece is added. */
+const MAX_LENGTH = 200_000;
+/** Pieces of a refused statement that are written at once: other work needs connections as well. */
+const REFUSED_AT_ONCE = 4;
 
 export interface GroupCommitParts<Work, Result> {
   /** Most pieces of work in one statement. */
@@ -14,6 +19,8 @@ export interface GroupCommitParts<Work, Result> {
   readonly writers: number;
   /** How long the first piece waits for others, ms. Default: it does not wait. */
   readonly gatherMs?: number;
+  /** Length of a piece in characters; default: all are short. */
+  readonly lengthOf?: (work: Work) => number;
   /**
    * Writes several pieces in one transaction.
    * @returns a result for each, in their order; undefined: its row was locked, and it is not written
@@ -51,38 +58,50 @@ export class GroupCommit<Work, Result> {
   }
 
   async #work(): Promise<void> {
-    const { most, gatherMs } = this.#parts;
+    const { gatherMs } = this.#parts;
     this.#writers++;
     if (gatherMs !== undefined) await delay(gatherMs);
-    while (this.#waiting.length > 0)
-      await withDeadline(this.#write(this.#waiting.splice(0, most)), STATEMENT_MS);
+    while (this.#waiting.length > 0) await withDeadline(this.#write(this.#next()), STATEMENT_MS);
     this.#writers--;
+  }
+
+  /** Takes the pieces of the next statement. */
+  #next(): Waiting<Work, Result>[] {
+    const { most, lengthOf = () => 0 } = this.#parts;
+    let length = 0;
+    const end = this.#waiting.findIndex(({ work }) => (length += lengthOf(work)) > MAX_LENGTH);
+    return this.#waiting.splice(0, Math.min(most, Math.max(1, end < 0 ? most : end)));
   }
 
   /** Must not throw: each waiting piece gets the error. */
   async #write(batch: readonly Waiting<Work, Result>[]): Promise<void> {
-    if (batch.length === 1) return this.#writeAlone(batch);
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) {
+      await withDeadline(this.#writeAlone(first), ALONE_MS);
+      return;
+    }
     try {
       const results = await this.#parts.together(batch.map(({ work }) => work));
-      const locked: Waiting<Work, Result>[] = [];
       for (const [index, one] of batch.entries()) {
         const result = results[index];
-        if (result === undefined) locked.push(one);
+        // Its row is locked: nobody else waits for it.
+        if (result === undefined) void this.#writeAlone(one);
         else one.written.resolve(result);
       }
-      if (locked.length > 0) await this.#writeAlone(locked);
     } catch (error) {
       // One piece cannot be written: that is no reason to refuse the others.
-      if (!(error instanceof WeirError && error.retryable)) return this.#writeAlone(batch);
+      if (!(error instanceof WeirError && error.retryable)) return this.#writeEach(batch);
       for (const { written } of batch) written.reject(error);
     }
   }
 
-  /** Each piece in a transaction of its own; returns after {@link ALONE_MS} if some are not written by then. */
-  async #writeAlone(batch: readonly Waiting<Work, Result>[]): Promise<void> {
-    const all = batch.map(async ({ work, written }) =>
-      this.#parts.alone(work).then(written.resolve, written.reject),
-    );
-    await withDeadline(Promise.all(all), ALONE_MS);
+  async #writeEach(batch: readonly Waiting<Work, Result>[]): Promise<void> {
+    const some = new PQueue({ concurrency: REFUSED_AT_ONCE });
+    await Promise.all(batch.map(async (one) => some.add(async () => this.#writeAlone(one))));
+  }
+
+  /** Must not throw: the piece gets the error. */
+  async #writeAlone({ work, written }: Waiting<Work, Result>): Promise<void> {
+    await this.#parts.alone(work).then(written.resolve, written.reject);
   }
 }

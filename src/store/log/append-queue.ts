@@ -18,8 +18,10 @@ const MAX_MESSAGES = 100;
 const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
 const AT_ONCE = 10;
-/** Most channels of one transaction. */
-const MAX_CHANNELS = 50;
+/** Most channels of one transaction: all wait for the last of it. */
+const MAX_CHANNELS = 16;
+/** Nobody waits for messages that are only listened to. */
+const MAX_LISTENED = 50;
 
 /** Messages of one channel. */
 interface Batch {
@@ -51,16 +53,17 @@ export class AppendQueue {
   /** The last large batch that waits for its turn of the event loop. */
   #breath: Promise<unknown> = Promise.resolve();
 
-  constructor(db: Database) {
+  constructor(db: Database, writers: number) {
     this.#db = db;
     const parts = {
       most: MAX_CHANNELS,
+      writers,
+      lengthOf: ({ drafts }: Batch) => drafts.reduce((length, { text }) => length + text.length, 0),
       together: async (batches: readonly Batch[]) => this.#writeTogether(batches),
       alone: async (batch: Batch) => this.#write(batch),
     };
-    this.#addressed = new GroupCommit({ ...parts, writers: 1 });
-    // Bursts: while the server works on one batch, the next is made ready.
-    this.#listened = new GroupCommit({ ...parts, writers: 2 });
+    this.#addressed = new GroupCommit(parts);
+    this.#listened = new GroupCommit({ ...parts, most: MAX_LISTENED });
   }
 
   /** Resolves once the message is durable. */

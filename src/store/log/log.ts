@@ -31,10 +31,11 @@ export class LogStore {
   readonly #engine: DeletionEngine;
   readonly #lanes: AppendQueue;
 
-  constructor(db: Database, engine: DeletionEngine) {
+  /** @param writers statements at once that append to several channels */
+  constructor(db: Database, engine: DeletionEngine, writers = 1) {
     this.#db = db;
     this.#engine = engine;
-    this.#lanes = new AppendQueue(db);
+    this.#lanes = new AppendQueue(db, writers);
   }
 
   /**

@@ -26,12 +26,13 @@ const PLAIN =
   /^["'([]{0,3}(?:[A-Za-z]{1,40}(?:['_][A-Za-z]{1,40}){0,3}|[A-Za-z0-9]{1,40})["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
 /** Nothing but marks, none of which begins a path, a tag or an address. */
 const MARKS = /^[-!"'()*+,.:;=?[\]]{1,8}$/;
-/** To the server these are the name of a folder, and a number with an exponent. */
-const TWO_DOTS = /[^.]\.\.$/;
+/** To the server these are the name of a folder (at a text's beginning also without letters), and a number with an exponent. */
+const TWO_DOTS = /(?:^|[^.])\.\.$/;
 const EXPONENT = /[0-9][Ee][0-9]/;
 
 function isPlain(token: string): boolean {
-  return MARKS.test(token) || (PLAIN.test(token) && !TWO_DOTS.test(token) && !EXPONENT.test(token));
+  if (TWO_DOTS.test(token) || EXPONENT.test(token)) return false;
+  return MARKS.test(token) || PLAIN.test(token);
 }
 
 /**

@@ -60,8 +60,8 @@ interface RawSettled {
   handedText?: string;
 }
 
-/** Most turns that one transaction settles. */
-const MAX_SETTLED = 50;
+/** Most turns that one transaction settles: all wait for the last of it. */
+const MAX_SETTLED = 16;
 
 /** The parameters of `settle_turn`, by the names of `settle_turns`. */
 interface SettlementRow {
@@ -92,11 +92,13 @@ interface RawPart {
 export class TurnStore extends Rows {
   readonly #settled: GroupCommit<SettlementRow, RawSettled>;
 
-  constructor(db: Database) {
+  /** @param writers statements at once that settle turns of several channels */
+  constructor(db: Database, writers = 1) {
     super(db);
     this.#settled = new GroupCommit({
       most: MAX_SETTLED,
-      writers: 1,
+      writers,
+      lengthOf: ({ entry }) => String(entry?.["text"] ?? "").length,
       together: async (rows) => this.#settleTogether(rows),
       alone: async (row) => this.#settleAlone(row),
     });

@@ -119,7 +119,7 @@ test("every answer has the policy, and keeps out of caches and frames", async ()
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'/, where);
     assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'$/);
     assert.equal(answer.headers["cache-control"], "no-store");
-    assert.equal(answer.headers["referrer-policy"], "no-referrer");
+    assert.equal(answer.headers["referrer-policy"], "same-origin");
     assert.equal(answer.headers["cross-origin-resource-policy"], "same-origin");
     assert.doesNotMatch(
       answer.body,

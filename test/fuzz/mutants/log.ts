@@ -129,6 +129,14 @@ export const LOG_MUTANTS: readonly Mutant[] = [
       ]),
   },
   {
+    name: "settlements of several channels change places",
+    breaks: ["I9"],
+    install: async (db) =>
+      changeFunction(db, "settle_turns", [
+        ["select l.place, ", "select jsonb_array_length(p_settlements) + 1 - l.place, "],
+      ]),
+  },
+  {
     name: "no mutex",
     breaks: ["I9"],
     createMutex: noMutex,

@@ -42,7 +42,7 @@ const numbers = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9]{1,8}$/).filter((one) => !/\d[Ee]\d/.test(one)),
   fc.constantFrom("007", "2nd", "5pm", "E10", "0x1F", "v2", "US2", "100"),
 );
-const marks = fc.stringMatching(/^[-!"'()*+,.:;=?[\]]{1,4}$/);
+const marks = fc.stringMatching(/^[-!"'()*+,.:;=?[\]]{1,4}$/).filter((one) => !/(?:^|[^.])\.\.$/.test(one));
 const before = fc.constantFrom("", "", "", '"', "'", "(", '("');
 const behind = fc.constantFrom("", "", "", ".", ",", "...", "!?", ":", ";", '."', ").", "'", ")", '?")');
 const word = fc

@@ -46,7 +46,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-  "referrer-policy": "no-referrer",
+  // With `no-referrer` a browser hides the origin of the page's own forms, too.
+  "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "x-content-type-options": "nosniff",
