@@ -11,7 +11,6 @@ import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { LogsOptions } from "./logs.ts";
 import type { ModelsOptions } from "./models.ts";
-import type { OpenOptions } from "./open.ts";
 import type { ReloadOptions } from "./reload.ts";
 import type { StatusOptions } from "./status.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -107,8 +106,7 @@ export function addOverviews(program: Command, io: Io): void {
     });
   withConfig(program.command("open"))
     .description("print the address of the daemon's page, with a code that signs in once")
-    .option("--viewer", "for somebody who may not read direct and private conversations")
-    .action(async (options: OpenOptions) => {
+    .action(async (options: CommonOptions) => {
       const { open } = await import("./open.ts");
       await open(io, options);
     });

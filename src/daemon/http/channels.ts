@@ -8,6 +8,7 @@ import type { Card } from "../../core/card.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
+import { masked } from "./masked.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelOverview } from "../../store/channels/overview.ts";
 import { budgetOf } from "../../turn/agent.ts";
@@ -39,12 +40,13 @@ export class ChannelReports {
   async list(
     limit: number,
     before: number | undefined,
+    signal?: AbortSignal,
   ): Promise<{ readonly channels: readonly ChannelOnPage[]; readonly next: number | null }> {
     return this.#one(async (daemon) => {
       const page = await daemon.store.overview.channels({ limit, before });
       const next = page.length < limit ? null : (page.at(-1)?.channel.id ?? null);
       return { channels: page.map((one) => onPage(one, daemon)), next };
-    });
+    }, signal);
   }
 
   /** The request of a channel's next model call: `weir context --json`. */
@@ -52,28 +54,28 @@ export class ChannelReports {
     return this.#one(async (daemon) => reportOf(daemon, await findChannel(daemon, name)));
   }
 
-  /** A channel as the page shows it: the card of `/context`, with the summaries in view and the newest compactions. */
+  /**
+   * A channel as the page shows it: the card of `/context`, with the summaries in view and the newest compactions.
+   * @param mask masks secrets: in whole texts, before the card cuts them
+   * @param signal drops a report for which nobody waits any more
+   */
   async view(
     name: string,
     limit: number,
+    mask: (text: string) => string,
+    signal: AbortSignal,
   ): Promise<{
     readonly card: Card;
     readonly summaries: ChannelReport["summaries"];
     readonly compactions: readonly PricedCompaction[];
-    /** Not every member of its workspace may read it, or nobody knows. */
-    readonly isPrivate: boolean;
   }> {
     return this.#one(async (daemon) => {
       const channel = await findChannel(daemon, name);
-      const report = await reportOf(daemon, channel);
+      const report = masked(await reportOf(daemon, channel), mask);
       const { jobs } = await readCompactions(daemon, channel.id, limit);
-      return {
-        card: contextCard(report, daemon.staffOf(channel).agent.time, ""),
-        summaries: report.summaries,
-        compactions: jobs,
-        isPrivate: channel.kind === "dm" || channel.isPrivate !== false,
-      };
-    });
+      const card = contextCard(report, daemon.staffOf(channel).agent.time, "");
+      return { card: masked(card, mask), summaries: report.summaries, compactions: masked(jobs, mask) };
+    }, signal);
   }
 
   /** A channel's compactions, the newest last: `weir compactions --json`. */
@@ -89,12 +91,18 @@ export class ChannelReports {
   }
 
   /** @throws HTTPException if there is no daemon yet, or too many reports wait */
-  async #one<Result>(work: (daemon: ReportedDaemon) => Promise<Result>): Promise<Result> {
+  async #one<Result>(
+    work: (daemon: ReportedDaemon) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     const daemon = this.#daemon;
     if (daemon === null) throw new HTTPException(503, { message: "the daemon is still starting" });
     if (this.#queue.size >= MAX_WAITING)
       throw new HTTPException(503, { message: "too many reports are asked for at a time" });
-    return this.#queue.add(async () => work(daemon));
+    return this.#queue.add(async () => {
+      signal?.throwIfAborted();
+      return work(daemon);
+    });
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { PAGE_HOST } from "./page/codes.ts";
 import { hostsOf, pageOf } from "../../platforms/local/local-only.ts";
 
 export interface Listening {
@@ -14,7 +13,7 @@ export interface Listening {
  */
 export function allowedHosts({ host, port }: Listening, names: readonly string[]): ReadonlySet<string> {
   const named = names.flatMap((name) => (/:\d+$/.test(name) ? [name] : [name, `${name}:${port}`]));
-  return new Set([...hostsOf(host, port), `${PAGE_HOST}:${port}`, ...named]);
+  return new Set([...hostsOf(host, port), ...named]);
 }
 
 /**

@@ -1,4 +1,10 @@
-import { createServer, type Server, type ServerOptions } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Logger } from "pino";
 import type { Config, HttpConfig } from "../../config/config.ts";
@@ -10,11 +16,11 @@ import { nameInUrl } from "../../platforms/local/local-only.ts";
 import { isLoopback } from "../../text/host-and-port.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
-import { allowedHosts } from "./guard.ts";
+import { allowedHosts, type Listening } from "./guard.ts";
 import type { Monitor } from "../metrics/metrics.ts";
-import { createPage, isPagePath } from "./page/page.ts";
+import { pageHost } from "./page/codes.ts";
+import { createPage, isPageTarget } from "./page/page.ts";
 import { Sessions } from "./page/sessions.ts";
-import { fileSigner } from "../../store/database/signing-key.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
 
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
@@ -51,6 +57,8 @@ const LIMITS: ServerOptions = {
   keepAliveTimeout: HEADERS_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
 };
+/** Browsers leave it out of `Host`. */
+const HTTP_PORT = 80;
 /** Most concurrent connections; further clients are disconnected. */
 const MAX_CONNECTIONS = 1024;
 
@@ -67,25 +75,27 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const token = await openToken(http.token, config.database.dataDir);
   const channels = new ChannelReports();
   secrets.add([token.text]);
-  const shared = {
-    ...monitor,
-    channels,
-    mask: secrets.masked,
-    hosts: allowedHosts(listening, http.hosts),
-    log,
-  };
-  const app = createApp({ ...shared, version, token: token.text });
-  const page = createPage({
+  const shared = { ...monitor, channels, mask: secrets.masked, log };
+  const app = createApp({
     ...shared,
-    sessions: new Sessions(now),
-    signer: fileSigner(config.database.dataDir),
-    now,
+    hosts: allowedHosts(listening, http.hosts),
+    version,
+    token: token.text,
   });
-  const fetch = (request: Request): Response | Promise<Response> =>
-    (isPagePath(new URL(request.url).pathname) ? page : app).fetch(request);
+  const host = `${pageHost(token.text)}${listening.port === HTTP_PORT ? "" : `:${listening.port}`}`;
+  const page = createPage({ ...shared, host, sessions: new Sessions(now), token: token.text, now });
   // Other parts of the process use the global objects.
-  const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
-  server.on("request", (request, response) => void answer(request, response));
+  const [toApp, toPage] = [app, page].map(({ fetch }) =>
+    getRequestListener(fetch, { overrideGlobalObjects: false }),
+  );
+  const own = await takeOwnName(server, listening, log);
+  const { server: beside } = own;
+  if (beside !== null) stack.defer(async () => close(beside));
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const isForPage = own.isOurs && isPageTarget(request.url ?? "");
+    void (isForPage ? toPage : toApp)?.(request, response);
+  };
+  for (const one of [server, beside]) one?.on("request", answer);
   const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
   log.info({ where: url }, "http_listens");
   if (!isLoopback(listening.host))
@@ -97,6 +107,33 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     watch: (daemon) => channels.watch(daemon),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/**
+ * Whether the page can be served: browsers take its name for this machine, by `::1` first and then by 127.0.0.1. No other
+ * program may have either.
+ * @returns `server`: the one that listens at `::1` as well; null: none has to
+ */
+async function takeOwnName(
+  server: Server,
+  { host, port }: Listening,
+  log: Logger,
+): Promise<{ readonly isOurs: boolean; readonly server: Server | null }> {
+  const bound = server.address();
+  const address = typeof bound === "object" && bound !== null ? bound.address : host;
+  if (address === "::1" || address === "::") return { isOurs: true, server: null };
+  if (!address.startsWith("127.") && address !== "0.0.0.0") return { isOurs: false, server: null };
+  const beside = createLimitedServer();
+  try {
+    await listen(beside, { host: "::1", port });
+    beside.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
+    return { isOurs: true, server: beside };
+  } catch (error) {
+    const isTakenByOther = isTaken(error);
+    if (isTakenByOther) log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
+    // Without IPv6 browsers use 127.0.0.1.
+    return { isOurs: !isTakenByOther, server: null };
+  }
 }
 
 function createLimitedServer(): Server {
@@ -119,7 +156,7 @@ async function close(server: Server): Promise<void> {
  * @returns the port: the configured one may be 0, for any free one
  * @throws OperatorError if it cannot listen there
  */
-async function listen(server: Server, { host, port }: HttpConfig): Promise<number> {
+async function listen(server: Server, { host, port }: Listening): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: Error): void => reject(cannotListen(error, `${nameInUrl(host)}:${port}`));
     server.once("error", onError);

@@ -36,6 +36,11 @@ export async function openToken(configured: string | null, dataDir: string): Pro
   return { text: made, newIn: file };
 }
 
+/** The token that the daemon of this data folder has made, or the configured one; null: it has made none. */
+export function findToken(configured: string | null, dataDir: string): string | null {
+  return configured ?? readToken(path.join(dataDir, HTTP_TOKEN));
+}
+
 /** Null: there is none. */
 function readToken(file: string): string | null {
   let text: string;

@@ -98,7 +98,7 @@ export class TurnStore extends Rows {
     this.#settled = new GroupCommit({
       most: MAX_SETTLED,
       writers,
-      lengthOf: ({ entry }) => String(entry?.["text"] ?? "").length,
+      lengthOf: ({ entry }) => (typeof entry?.["text"] === "string" ? entry["text"].length : 0),
       together: async (rows) => this.#settleTogether(rows),
       alone: async (row) => this.#settleAlone(row),
     });

@@ -5,6 +5,8 @@ export interface Asset {
   readonly path: string;
   readonly type: string;
   readonly text: string;
+  /** For `integrity`: browsers run no other file under this name. */
+  readonly integrity: string;
 }
 
 const STYLE = `
@@ -46,7 +48,7 @@ button { font: inherit; padding: 8px 16px; border-radius: 4px; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 `;
 
-/** Sends the code of the address, which no server sees, and removes it from the address and the history. */
+/** Removes the code from the address, which no server sees, and sends it where a form asks for one. */
 const SCRIPT = `
 const code = location.hash.slice(1);
 const field = document.querySelector("input[name=code]");
@@ -61,6 +63,7 @@ export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYL
 export const SCRIPT_ASSET = asset("sign-in", "js", "text/javascript; charset=utf-8", SCRIPT);
 
 function asset(name: string, ending: string, type: string, text: string): Asset {
-  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
-  return { path: `/page/assets/${name}.${hash}.${ending}`, type, text };
+  const hash = createHash("sha256").update(text).digest();
+  const integrity = `sha256-${hash.toString("base64")}`;
+  return { path: `/page/assets/${name}.${hash.toString("hex", 0, 8)}.${ending}`, type, text, integrity };
 }

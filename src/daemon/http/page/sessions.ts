@@ -1,19 +1,22 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { CODE_VALID_MS, type PageRole, type SignInCode } from "./codes.ts";
+import type { SignInCode } from "./codes.ts";
 
 export interface Session {
-  readonly role: PageRole;
   /** Each form of the session sends it: another site cannot know it. */
   readonly formToken: string;
 }
 
-/** How long a session lasts without a request, ms. */
+/** How long a session lasts without a request, and at all, ms. */
 const IDLE_MS = 12 * 3_600_000;
+const LONGEST_MS = 7 * 24 * 3_600_000;
 /** Most sessions; the one that was idle longest gives way. */
 const MOST_SESSIONS = 100;
+/** Used codes that are remembered: far more than a person makes within a code's minute. */
+const MOST_USED = 10_000;
 const SECRET_BYTES = 32;
 
 interface Known extends Session {
+  readonly since: number;
   usedAt: number;
 }
 
@@ -25,8 +28,8 @@ export class Sessions {
   readonly #now: () => number;
   readonly #startedAt: number;
   readonly #sessions = new Map<string, Known>();
-  /** Used codes by their nonces, with the time until which they would be valid. */
-  readonly #used = new Map<string, number>();
+  /** Nonces of used codes, the oldest first. The clock may be set back: they are not forgotten by it. */
+  readonly #used = new Set<string>();
 
   /** @param now ms */
   constructor(now: () => number) {
@@ -35,15 +38,14 @@ export class Sessions {
   }
 
   /** @returns the secret of the new session; null: the code was used before, or is older than this process */
-  signIn({ role, madeAt, nonce }: SignInCode): string | null {
-    const now = this.#now();
-    for (const [used, until] of this.#used) if (until <= now) this.#used.delete(used);
+  signIn({ madeAt, nonce }: SignInCode): string | null {
     if (madeAt < this.#startedAt || this.#used.has(nonce)) return null;
-    this.#used.set(nonce, madeAt + CODE_VALID_MS);
+    this.#used.add(nonce);
+    if (this.#used.size > MOST_USED) removeFirst(this.#used);
+    if (this.#sessions.size >= MOST_SESSIONS) removeFirst(this.#sessions);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size >= MOST_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
-    this.#sessions.set(hashOf(secret), { role, formToken: tokenOf(secret), usedAt: now });
+    const now = this.#now();
+    this.#sessions.set(hashOf(secret), { formToken: tokenOf(secret), since: now, usedAt: now });
     return secret;
   }
 
@@ -54,7 +56,8 @@ export class Sessions {
     const known = this.#sessions.get(key);
     // The map is in the order of the last use.
     this.#sessions.delete(key);
-    if (known === undefined || now - known.usedAt >= IDLE_MS) return undefined;
+    if (known === undefined || now - known.usedAt >= IDLE_MS || now - known.since >= LONGEST_MS)
+      return undefined;
     known.usedAt = now;
     this.#sessions.set(key, known);
     return known;
@@ -68,6 +71,11 @@ export class Sessions {
 /** Compares in constant time. */
 export function isToken({ formToken }: Session, token: string): boolean {
   return timingSafeEqual(Buffer.from(hashOf(formToken)), Buffer.from(hashOf(token)));
+}
+
+function removeFirst(all: Set<string> | Map<string, unknown>): void {
+  const [first] = all.keys();
+  if (first !== undefined) all.delete(first);
 }
 
 function hashOf(secret: string): string {

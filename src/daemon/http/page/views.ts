@@ -17,8 +17,6 @@ export interface ChannelView {
   readonly card: Card;
   readonly summaries: ChannelReport["summaries"];
   readonly compactions: readonly PricedCompaction[];
-  /** The viewer may not read what was said there. */
-  readonly isHidden: boolean;
 }
 
 const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -33,7 +31,8 @@ function document(title: string, session: Session | null, body: Markup): Markup 
         <meta name="viewport" content="width=device-width" />
         <title>${title} · Weir</title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="${STYLE_ASSET.path}" />
+        <link rel="stylesheet" href="${STYLE_ASSET.path}" integrity="${STYLE_ASSET.integrity}" />
+        <script type="module" src="${SCRIPT_ASSET.path}" integrity="${SCRIPT_ASSET.integrity}"></script>
       </head>
       <body>
         <header>
@@ -45,15 +44,15 @@ function document(title: string, session: Session | null, body: Markup): Markup 
     </html>`;
 }
 
-function signOutForm({ role, formToken }: Session): Markup {
+function signOutForm({ formToken }: Session): Markup {
   return html`<form method="post" action="/page/sign-out">
     <input type="hidden" name="token" value="${formToken}" />
-    <span class="dim">${role}</span> <button>Sign out</button>
+    <button>Sign out</button>
   </form>`;
 }
 
-/** @param why of a refused code; null: none was given @param isShared the page's cookie goes to other services of this machine, too */
-export function signInPage(why: string | null, isShared: boolean, command: string): Markup {
+/** @param why of a refused code; null: none was given */
+export function signInPage(why: string | null, command: string): Markup {
   return document(
     "Sign in",
     null,
@@ -63,21 +62,12 @@ export function signInPage(why: string | null, isShared: boolean, command: strin
         once, for a minute.
       </p>
       ${why === null ? "" : html`<p class="bad" role="alert">${why}</p>`}
-      ${
-        isShared
-          ? html`<p class="warn">
-              At this address the session's cookie also goes to other programs that listen on this machine.
-              <code>${command}</code> prints an address of Weir's own.
-            </p>`
-          : ""
-      }
       <form method="post" action="/page/sign-in">
         <p>
           <label>Code<br /><input name="code" required autocomplete="off" spellcheck="false" /></label>
         </p>
         <button>Sign in</button>
-      </form>
-      <script type="module" src="${SCRIPT_ASSET.path}"></script>`,
+      </form>`,
   );
 }
 
@@ -141,10 +131,7 @@ export function overviewPage(
   );
 }
 
-export function channelPage(
-  session: Session,
-  { card, summaries, compactions, isHidden }: ChannelView,
-): Markup {
+export function channelPage(session: Session, { card, summaries, compactions }: ChannelView): Markup {
   const { title, summary, bar, fields, lists } = card;
   const written = summaries.map(
     ({ fromSeq, toSeq, entries, level, tokens, text }) =>
@@ -171,19 +158,15 @@ export function channelPage(
             </tr>`,
         )}
       </table>
-      ${
-        isHidden
-          ? html`<p class="warn">The texts of a direct conversation are shown to operators alone.</p>`
-          : html`${lists.map(
-                ({ label, lines }) =>
-                  html`<h2>${label}</h2>
-                    <ul>
-                      ${lines.map((line) => html`<li>${line}</li>`)}
-                    </ul>`,
-              )}
-              <h2>Summaries in view</h2>
-              ${written.length === 0 ? html`<p class="dim">None: all of the conversation is still shown as it was said.</p>` : written}`
-      }
+      ${lists.map(
+        ({ label, lines }) =>
+          html`<h2>${label}</h2>
+            <ul>
+              ${lines.map((line) => html`<li>${line}</li>`)}
+            </ul>`,
+      )}
+      <h2>Summaries in view</h2>
+      ${written.length === 0 ? html`<p class="dim">None: all of the conversation is still shown as it was said.</p>` : written}
       <h2>Compactions</h2>
       ${compactions.length === 0 ? html`<p class="dim">None so far.</p>` : compactionTable(compactions)}`,
   );
