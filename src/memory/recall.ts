@@ -44,10 +44,8 @@ const FREQUENCIES_FOR_MS = 10 * 60_000;
 /** The same while there are no statistics: the server makes them about a minute after the first entries. */
 const NO_FREQUENCIES_FOR_MS = 20_000;
 
-/** Entries that the picking terms may bring together, for each line that is wanted. */
+/** Entries that the picking terms may bring together, for each line that is wanted; the index returns as many (`find_lines`). */
 const CANDIDATES_PER_LINE = 5;
-/** The index returns 300 of them, by a rank that knows no rare words: with many more, common words would crowd these out. */
-const MOST_CANDIDATES = 400;
 
 const FIRST: Seq = 1;
 
@@ -262,7 +260,7 @@ export class Recall {
     const text = newest(query.text);
     const [lexemes, frequencies] = await Promise.all([this.#search.lexemes(text), this.#loadFrequencies()]);
     const pieces = findPieces(text);
-    const candidates = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit));
+    const candidates = Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit);
     const asked = [...lexemes, ...pairLexemes(pieces.unspaced)];
     const { pick, rank } = chooseTerms(asked, frequencies, to, candidates);
     const literals = tellingLiterals(pieces.literals, frequencies, to);

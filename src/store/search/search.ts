@@ -31,7 +31,7 @@ export interface SearchQuery {
   readonly literals: readonly string[];
   readonly from: Seq;
   readonly to: Seq;
-  /** Most entries that are found by an identifier. */
+  /** Most entries that are found by an identifier; of the others, five times as many are brought, and 300 at least. */
   readonly limit: number;
 }
 

@@ -80,6 +80,19 @@ test("of a long line the terms that it holds are told", async () => {
   assert.deepEqual(held, [["kettl", "lid"], ["lid"], ["~寿司", "=tea"]]);
 });
 
+test("a search brings five lines for each one that is wanted, and 300 at least", async () => {
+  const { id } = await weir.channel("many");
+  const count = 420;
+  for (let index = 0; index < count; index++) await weir.say(id, `kettle ${index}`);
+  await search.indexAll([id], 1000);
+  const brought = async (limit: number): Promise<number> => {
+    const query = { ...NO_QUERY, pick: "'kettl':A", terms: ["kettl"], to: count, limit };
+    return (await search.find(id, query)).lines.count;
+  };
+  assert.deepEqual([await brought(5), await brought(60), await brought(70)], [300, 300, 350]);
+  assert.equal(await brought(120), count);
+});
+
 test("a name of several lines, with tabs and worse, is one field of its line", async () => {
   const { id } = await weir.channel("names");
   await weir.say(id, "the kettle", { author: { id: "x", name: "Ann\tof\nthe\u0007 mill", isBot: false } });
