@@ -170,12 +170,9 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           lines: atWork(lines, room / 4),
         }));
         const noted = withinRoom(sections.dynamic, room);
-        const rest =
-          room * 0.75 -
-          statements.tokens -
-          tokensOf([...answered, ...taught, ...working.flatMap(({ lines }) => lines)]) -
-          (left?.tokens ?? 0) -
-          noted.tokens;
+        const named = fitting(people, room / 4);
+        const texts = [...named, ...answered, ...taught, ...working.flatMap((one) => one.lines)];
+        const rest = roomBeside(room, texts, [statements, left, noted]);
         const passages = recalledLines(agent, recalled, limitsOf(wanted, usable, Math.min(rest, quotable)));
         const shown = [
           ...noted.sections,
@@ -192,7 +189,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
           now: agent.time.full(now),
           platform: scene.platform,
           channel: quotedName(scene.channel),
-          people: fitting(people, room / 4),
+          people: named,
           sections: shown,
           due,
         });
@@ -200,6 +197,15 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
       },
     },
   };
+}
+
+/** Estimated tokens of a room that lines and other parts leave. */
+function roomBeside(
+  room: number,
+  lines: readonly string[],
+  parts: readonly ({ readonly tokens: number } | null)[],
+): number {
+  return parts.reduce((left, part) => left - (part?.tokens ?? 0), room - tokensOf(lines));
 }
 
 /** Limits for recalled messages. */

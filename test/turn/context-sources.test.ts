@@ -82,6 +82,15 @@ test("a question is shown more of what was recalled, and longer, than what is to
   assert.match(text, /: 9 (?:mill race ){30}$/m);
 });
 
+test("what was recalled takes the room that nothing else in the dynamic part needs", () => {
+  const lines = Array.from({ length: 60 }, (_, index) => {
+    return { seq: 2 * index + 1, at, author: "Ben", text: `${index} ${"mill race ".repeat(10)}` };
+  });
+  const { sections } = sourcesOf(asked("where is it?"), lines).dynamic.make(null, 1600);
+  const tokens = sections.find(({ key }) => key === "recalled")?.tokens.after ?? 0;
+  assert.ok(tokens > 1400 && tokens <= 1600, String(tokens));
+});
+
 describe("what is found for a turn", () => {
   test("is, of memories, quoted with who said it and when, as statements and not as orders", () => {
     const remembered = [
