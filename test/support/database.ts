@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { pino } from "pino";
 import { migrate } from "../../src/store/database/migrate.ts";
@@ -41,9 +42,26 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
       if (isAway) await administer(server, ended);
     },
     async [Symbol.asyncDispose]() {
+      await untilLeft(server, name);
       await administer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+const LOOK_MS = 2;
+const MOST_LOOKS = 50;
+
+/** Ends all connections to a database. To drop it, the server looks for them only each tenth of a second: most of what a drop takes. */
+async function untilLeft(server: Connection, name: string): Promise<void> {
+  const here = `FROM pg_stat_activity WHERE datname = '${name}'`;
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const left = await administer(
+      server,
+      looks === 0 ? `SELECT pg_terminate_backend(pid) ${here}` : `SELECT ${here}`,
+    );
+    if (left === 0) return;
+    await delay(LOOK_MS);
+  }
 }
 
 function serverConnection(): Connection {
@@ -71,15 +89,19 @@ function withDatabase(server: Connection, database: string): Connection {
 let administrator: Promise<Client> | null = null;
 let statements = 0;
 
-/** `postgres` is the database that every server has for this: to copy another, nobody may be connected to it. */
-async function administer(server: Connection, statement: string): Promise<void> {
+/**
+ * `postgres` is the database that every server has for this: to copy another, nobody may be connected to it.
+ * @returns the number of rows
+ */
+async function administer(server: Connection, statement: string): Promise<number> {
   administrator ??= connectAdministrator(server);
   const client = await administrator;
   // It keeps the process alive while it works, and no longer.
   statements++;
   socketOf(client).ref();
   try {
-    await client.query(statement);
+    const { rowCount } = await client.query(statement);
+    return rowCount ?? 0;
   } finally {
     if (--statements === 0) socketOf(client).unref();
   }
