@@ -5,7 +5,8 @@ import type { OpenStore } from "../store/open-store.ts";
 /**
  * Ends the connection of each statement on a table with these words, like a server that fails, up to a number of times.
  * Other statements on the table wait meanwhile.
- * @returns resolves at the beginning, with a promise of the end
+ * @param isVain looked at while none comes: true ends it
+ * @returns resolves at the beginning, with a promise of the end, and of whether all were cut
  * @throws Error if no more of them come
  */
 export async function cutStatements(
@@ -13,7 +14,8 @@ export async function cutStatements(
   words: string,
   times: number,
   table: "channels" | "turns" = "channels",
-): Promise<{ readonly done: Promise<void> }> {
+  isVain: () => Promise<boolean> = async () => false,
+): Promise<{ readonly done: Promise<boolean> }> {
   const begun = Promise.withResolvers<void>();
   const done = outside.db.transaction(async (client) => {
     await client.query("", `lock table ${table} in access exclusive mode`);
@@ -30,7 +32,9 @@ export async function cutStatements(
         words,
       );
       cuts += ended.length;
+      if (ended.length === 0 && (await isVain())) return false;
     }
+    return true;
   });
   await Promise.race([begun.promise, done]);
   return { done };

@@ -76,13 +76,22 @@ test("a decision that no log tells yet is told by the next daemon, and run once"
   assert.equal((await scene.notes()).match(/buy milk/g)?.length, 1);
 });
 
+/** Turns do not wait for what they look up: it hangs as well. */
+const SEARCHING = { approvals: SEARCHES, lookUpWithinMs: 1 };
+
+type UseOfHanging = (scene: ApprovalScene, weir: TestWeir, release: () => Promise<void>) => Promise<void>;
+
 /** An approved search that hangs until `release`. */
-async function hanging(
-  use: (scene: ApprovalScene, weir: TestWeir, release: () => Promise<void>) => Promise<void>,
-): Promise<void> {
+async function hanging(use: UseOfHanging): Promise<void> {
+  // The database ends a search after three seconds: a busy machine may come too late.
+  while (!(await hangingOnce(use)));
+}
+
+/** @returns false: it has ended before anybody has seen it hang */
+async function hangingOnce(use: UseOfHanging): Promise<boolean> {
   await using scene = await openApprovals();
   scene.server.respond(lookingUp);
-  await using weir = await scene.start({ approvals: SEARCHES });
+  await using weir = await scene.start(SEARCHING);
   // What stands in view is not searched.
   await weir.say("There is milk in the fridge.", { addressed: false });
   await coverRoom(scene.database.connection, "room");
@@ -99,19 +108,27 @@ async function hanging(
     locked.resolve();
     await end.promise;
   });
-  await locked.promise;
-  await command(weir, "room", "approve 1", BEN);
-  await until("its begin", async () => (await scene.rows())[0]?.state === "running");
-  await use(scene, weir, async () => {
+  const release = async (): Promise<void> => {
     end.resolve();
     await holding;
-  });
+  };
+  try {
+    await locked.promise;
+    await command(weir, "room", "approve 1", BEN);
+    const state = async (): Promise<string> => (await scene.rows())[0]?.state ?? "";
+    await until("its begin", async () => ["running", "done"].includes(await state()));
+    if ((await state()) !== "running") return false;
+    await use(scene, weir, release);
+    return true;
+  } finally {
+    await release();
+  }
 }
 
 test("a call that another daemon has begun is not run again: nobody knows whether it had its effect", async () => {
   await hanging(async (scene, _weir, release) => {
     const second = new TestPlatform({ serves: () => true });
-    await using _ = await scene.start({ approvals: SEARCHES, platform: second });
+    await using _ = await scene.start({ ...SEARCHING, platform: second });
     await second.until(() => shownIn(second, "room", UNKNOWN).length === 1);
     await release();
     assert.deepEqual(
@@ -156,16 +173,35 @@ test("a decision while the turn that asked still runs is told after it", async (
   assert.deepEqual(answers, ["I have asked.", "told: Noted, for this conversation alone."]);
 });
 
-test("a database that is away when an approval expires only delays it", async () => {
+/** @returns false: it has expired before the database was away */
+async function expiresWhileAway(expireMs: number): Promise<boolean> {
   await using scene = await openApprovals();
-  await using _weir = await scene.start({ approvals: 'tools = { note = "always" }\nexpire_ms = 1500' });
-  await _weir.say("note buy milk");
-  await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: main asks/).length === 1);
-  await until("quiet", async () => (await scene.rows())[0]?.shown === "open");
-  const { done } = await cutStatements(scene.open, "a.expires_at <= clock_timestamp()", 1);
-  await done;
+  await using weir = await scene.start({
+    approvals: `tools = { note = "always" }\nexpire_ms = ${expireMs}`,
+  });
+  await weir.say("note buy milk");
+  const hasExpired = async (): Promise<boolean> => {
+    const [row] = await scene.rows();
+    return row !== undefined && row.state !== "open";
+  };
+  await until("quiet", async () => (await scene.rows())[0]?.shown === "open" || (await hasExpired()));
+  const { done } = await cutStatements(
+    scene.open,
+    "a.expires_at <= clock_timestamp()",
+    1,
+    "channels",
+    hasExpired,
+  );
+  if (!(await done)) return false;
   await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: Expired/).length === 1);
   await scene.platform.until(() => shownIn(scene.platform, "room", /^fine$/).length === 1);
+  return true;
+}
+
+test("a database that is away when an approval expires only delays it", async () => {
+  let expireMs = 1000;
+  // A busy machine may come too late.
+  while (!(await expiresWhileAway(expireMs))) expireMs *= 2;
 });
 
 test("a tool that is gone when its call is allowed, or an agent, is told of, and nothing runs", async () => {

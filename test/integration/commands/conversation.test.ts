@@ -18,15 +18,29 @@ const beside = openStore(database.connection);
 after(async () => beside[Symbol.asyncDispose]());
 const CONFIG = `[[agents]]\nid = "main"\nmodel = "test-model"\ntime_zone = "UTC"\n`;
 
+/** Noon: no day ends during a test. */
+const NOW = new Date("2026-11-21T12:00:00Z");
+
 async function start(server: ModelServer): Promise<TestWeir> {
   server.respond(() => text("It **rises**."));
   const platform = new TestPlatform({ serves: () => true });
-  return startWeir({ connection: database.connection, modelUrl: server.url, config: CONFIG, platform });
+  return startWeir({
+    connection: database.connection,
+    modelUrl: server.url,
+    config: CONFIG,
+    platform,
+    now: () => NOW,
+  });
 }
 
 /** Ann asks, the agent answers, and Ben says something that he takes back. */
 async function talk(weir: TestWeir, room: string): Promise<void> {
-  await weir.say("How is the river?\n\u001B[2J", { room, author: authorOf(ANN), id: `${room}-1` });
+  await weir.say("How is the river?\n\u001B[2J", {
+    room,
+    author: authorOf(ANN),
+    id: `${room}-1`,
+    at: NOW,
+  });
   await weir.event("reply_delivered", ({ channel }) => channel === `test:${room}`);
   await weir.say("taken back", { room, author: authorOf(BEN), id: `${room}-2`, addressed: false });
   await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: `${room}-2`, at: new Date() });
@@ -39,7 +53,7 @@ describe("/recap", () => {
     await talk(weir, "recap");
     assert.match(
       await command(weir, "recap", "recap"),
-      /^2 messages since today; last, \d+ s ago: main: It \*\*rises\*\*\.$/,
+      /^2 messages since today; last, 0 s ago: main: It \*\*rises\*\*\.$/,
     );
   });
 

@@ -8,11 +8,19 @@ import { botTexts, openSender, openSlackScene } from "./slack-harness.ts";
 /** A post that is made long after it was given up: when `go` is called. */
 function late(method = "chat.postMessage"): { readonly fault: ScriptedFault; readonly go: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { fault: { method, fault: "slow_before", until: promise }, go: resolve };
+  return { fault: { method, fault: "late", until: promise }, go: resolve };
 }
 
-/** A post in time may take a busy machine a while. */
-const TIMING = { postMs: 800, lookAgainMs: [2000, 5000] };
+/** Looks for as long as a busy machine may take until the late post is made. */
+const TIMING = { lookAgainMs: Array.from({ length: 300 }, (_, index) => 200 * (index + 1)) };
+
+test("a post that Slack does not answer is given up", async () => {
+  await using scene = await openSlackScene({ timing: { postMs: 100 } });
+  const { slack, general, platform } = scene;
+  slack.faults.next({ method: "chat.postMessage", fault: "hang_before", times: Infinity });
+  const message = outbound({ platform, channel: general.id }, { text: "hello" });
+  await assert.rejects(platform.send(message), PlatformError);
+});
 
 test("a post that is made long after it was given up is taken back: the answer stands there once", async () => {
   await using scene = await openSlackScene({ timing: TIMING });
@@ -91,7 +99,7 @@ test("where Slack gives no metadata back, the late one is told by its text, and 
 
 test("a post that takes half a minute is waited for, other calls are not", async () => {
   const callMs = 1000;
-  await using scene = await openSlackScene({ timing: { callMs, postMs: 20_000 } });
+  await using scene = await openSlackScene({ timing: { callMs } });
   const { slack, general, platform } = scene;
   slack.faults.next({ method: "chat.postMessage", fault: "slow_before", delayMs: 1.5 * callMs });
   const id = await platform.send(outbound({ platform, channel: general.id }, { text: "hello" }));
@@ -105,7 +113,7 @@ test("a post that takes half a minute is waited for, other calls are not", async
 
 test("where Slack gives no metadata back, an answer with the same words that is just being posted is not taken for the late one", async () => {
   await using scene = await openSlackScene({
-    timing: { postMs: 20_000, lookAgainMs: [300] },
+    timing: { lookAgainMs: [300] },
     server: { limits: { givesMetadata: false } },
   });
   const { slack, ana, general, platform } = scene;

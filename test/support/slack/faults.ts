@@ -16,6 +16,8 @@ export type Fault =
   | { readonly fault: "slow_before" | "slow_after"; readonly delayMs: number }
   /** Until the test lets it go on. */
   | { readonly fault: "slow_before" | "slow_after"; readonly until: Promise<unknown> }
+  /** Cut off at once, for the client like any call that it gives up; carried out when the test lets it. */
+  | { readonly fault: "late"; readonly until: Promise<unknown> }
   | { readonly fault: "reset_before" | "reset_after" | "hang_before" | "hang_after" };
 
 export type ScriptedFault = Fault & {
@@ -30,7 +32,7 @@ export type ScriptedFault = Fault & {
   readonly times?: number;
 };
 
-type SlowFault = Extract<Fault, { readonly fault: "slow_before" | "slow_after" }>;
+type SlowFault = Extract<Fault, { readonly fault: "slow_before" | "slow_after" | "late" }>;
 
 /** Waits as a slow call does. @throws Error when the server stops */
 export async function waitAsSlow(fault: SlowFault, stopping: AbortSignal): Promise<void> {

@@ -93,6 +93,13 @@ export class WebApi {
     response: ServerResponse,
   ): Promise<void> {
     if (fault?.fault === "slow_before") await waitAsSlow(fault, this.#stopping);
+    if (fault?.fault === "late") {
+      entry.outcome = "reset";
+      response.destroy();
+      await waitAsSlow(fault, this.#stopping);
+      this.#run(entry, args);
+      return;
+    }
     if (fault !== undefined && this.#failBefore(entry, fault, response)) return;
     const answer = this.#run(entry, args);
     if (fault?.fault === "slow_after") await waitAsSlow(fault, this.#stopping);
@@ -164,6 +171,7 @@ export class WebApi {
         return true;
       case "slow_before":
       case "slow_after":
+      case "late":
       case "reset_after":
       case "hang_after":
         return false;
