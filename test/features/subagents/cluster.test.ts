@@ -22,7 +22,7 @@ const CONFIG = `[[agents]]\nid = "main"\nname = "Weir"\nmodel = "test-model"\n[a
 for (const way of ["handed on", "lost"] as const)
   test(
     `a subagent of a channel that is ${way} goes on with its steps at the next home`,
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async () => {
       await using database = await createTestDatabase();
       const { connection } = database;

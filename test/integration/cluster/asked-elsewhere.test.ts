@@ -30,7 +30,7 @@ const beside = openStore(database.connection);
 after(async () => beside[Symbol.asyncDispose]());
 
 /** Whatever waits for what does not come fails by then. */
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 const CONFIG = `
 [llm]
 max_retries = 0

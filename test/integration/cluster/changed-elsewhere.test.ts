@@ -15,7 +15,7 @@ import type { TestWeir } from "../../support/weir.ts";
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
 
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 const CONFIG = `${OWNED}
 [llm]
 max_retries = 0

@@ -10,7 +10,7 @@ import { ScriptedShards } from "../../support/scripted-shards.ts";
 import { TestCluster, turnsOf } from "../../support/cluster/test-cluster.ts";
 
 /** Whatever waits for what does not come fails by then. */
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 const IDENTIFY = 2;
 const RESUME = 6;
 

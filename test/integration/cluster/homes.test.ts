@@ -24,7 +24,7 @@ const beside = openStore(database.connection);
 after(async () => beside[Symbol.asyncDispose]());
 
 /** Whatever waits for what does not come fails by then. */
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 
 /** Two daemons on the tests' database. */
 const openScene = async (): Promise<ClusterScene> => openCluster({ connection: database.connection });

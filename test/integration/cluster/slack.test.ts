@@ -21,7 +21,7 @@ import { connectionUrl } from "../../support/weir.ts";
 import { botTexts } from "../../platforms/slack/slack-harness.ts";
 
 /** Whatever waits for what does not come fails by then. */
-const OPTIONS = { timeout: 90_000 };
+const OPTIONS = { timeout: 300_000 };
 
 interface Scene extends AsyncDisposable {
   readonly slack: SlackServer;

@@ -11,7 +11,7 @@ import { startWeir, type TestWeir } from "../../support/weir.ts";
 
 const database = await createTestDatabase();
 after(async () => database[Symbol.asyncDispose]());
-const OPTIONS = { timeout: 60_000 };
+const OPTIONS = { timeout: 300_000 };
 
 test(
   "what is said before a daemon is answered there, also where it is home of nothing",

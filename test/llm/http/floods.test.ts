@@ -44,7 +44,7 @@ function modelOf(server: ModelServer) {
 
 describe("a server that floods is cut off, as one that is not available:", () => {
   for (const [name, piece] of Object.entries(FLOODS)) {
-    test(name, { timeout: 60_000 }, async () => {
+    test(name, { timeout: 300_000 }, async () => {
       await using server = await startModelServer();
       server.reply(flood(piece, PIECES));
       let failure: ModelError | undefined;
