@@ -1,6 +1,14 @@
 import { openStore } from "../store/open-store.ts";
 import { channelId } from "../../src/core/ids.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
+import type { SearchStore } from "../../src/store/search/search.ts";
+
+const ENTRIES = 20_000;
+
+/** Indexes all that was said, as a daemon does within half a second. */
+export async function indexAll(search: SearchStore): Promise<void> {
+  for (const channel of await search.behind()) await search.index(channel, ENTRIES);
+}
 
 /**
  * Indexes what was said in a room and covers it with a summary, so that a search finds it: what stands in view is not searched. The daemon
@@ -19,7 +27,7 @@ export async function coverRoom(
   if (row === undefined) throw new Error(`there is no room ${room}`);
   const channel = channelId(row.id);
   const { jobs, search } = open.store;
-  await search.index(channel, 20_000);
+  await search.index(channel, ENTRIES);
   const range = { fromSeq: row.covered + 1, toSeq: row.last };
   const plan = { kind: "leaf", tier: "forced", level: 1, sourceTokens: 1000, ...range } as const;
   const job = await jobs.begin({ channel, epoch: row.epoch }, plan);

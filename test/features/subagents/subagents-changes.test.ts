@@ -7,6 +7,7 @@ import { agentId } from "../../../src/core/ids.ts";
 import type { OpenStore } from "../../store/open-store.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { command } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import type { Behaviour, ChatRequest } from "../../support/model-server.ts";
 import { until } from "../../support/patience.ts";
@@ -47,7 +48,7 @@ async function plant(
   for (let number = 0; number < 12; number++)
     await weir.say(`boat ${number} has left`, { room: "safe", addressed: false });
   await weir.say(`the code of the safe is ${SECRET}`, { room: "safe", id: "secret", addressed: false });
-  await until("whole index", async () => (await beside.store.search.behind()).length === 0);
+  await indexAll(beside.store.search);
   await weir.say("please look into it", { room: "safe", id: "asked" });
   await weir.platform.until(() => weir.platform.texts("safe").length === 1);
   await until("call of each subagent", () => askedBySubagents(server).length >= tasks.length);

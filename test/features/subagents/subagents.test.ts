@@ -8,6 +8,7 @@ import { SUBAGENTS } from "../../../src/features/subagents/key.ts";
 import { translateDatabaseError } from "../../../src/store/database/errors.ts";
 import { createTimeFormat } from "../../../src/text/time.ts";
 import { command } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import { status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
 import type { Behaviour, ChatRequest, ModelServer } from "../../support/model-server.ts";
@@ -47,7 +48,7 @@ test("one that ends in time is told by the result of its call, costs its agent, 
   const { connection, beside, server } = world;
   await using weir = await startWithSubagents(connection, server);
   await weir.say("the boats were counted in May", { room: "quay", addressed: false });
-  await until("whole index", async () => (await beside.store.search.behind()).length === 0);
+  await indexAll(beside.store.search);
   scriptBoth(
     server,
     ({ messages, tools }) => {

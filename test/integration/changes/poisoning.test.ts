@@ -10,6 +10,7 @@ import type { Asker } from "../../../src/platforms/platform.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import {
   agentRequests,
   ask,
@@ -272,7 +273,7 @@ test("a message that is edited twice proves what it says now, and what it said b
 test("what a stranger means by a word leads nobody else's questions anywhere", async () => {
   await using scene = await openScene();
   await using weir = await fool(scene, "mill");
-  await until("all is indexed", async () => (await scene.open.store.search.behind()).length === 0);
+  await indexAll(scene.open.store.search);
   const asked = async (question: string): Promise<string> =>
     said(await ask(weir, scene.server, "mill", question)).at(-1) ?? "";
   const anns = await asked("Is the cluster up?");

@@ -8,10 +8,10 @@ import { test } from "node:test";
 import { openStore } from "../../store/open-store.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { command } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import { checkFold, hold } from "../../support/compaction.ts";
 import { text, toolCalls } from "../../support/model-behaviours.ts";
 import { handsOver, openTogether, shownIn, THREE, told } from "../../support/together.ts";
-import { until } from "../../support/patience.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
 
@@ -64,7 +64,7 @@ test("a guest reads what its brief stands for, part by part, and finds what it i
   scene.script({ researcher: () => (asked++ === 0 ? call : text("41 fathoms")) });
   await using weir = await scene.start();
   await talk(weir);
-  await until("the index", async () => (await weir.daemon.store.search.behind()).length === 0);
+  await indexAll(weir.daemon.store.search);
   await told(weir, "@res how deep is the old lake at its northern end?");
   const tools = piecesIn(scene.requests("researcher").at(-1)).filter(({ role }) => role === "tool");
   const [read = "", found = "", unseen = ""] = tools.map(({ content }) => content ?? "");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ANN, authorOf, BEN } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import {
   agentRequests,
   compactions,
@@ -14,7 +15,6 @@ import {
   script,
 } from "../../support/compaction.ts";
 import { text } from "../../support/model-behaviours.ts";
-import { until } from "../../support/patience.ts";
 import type { TestWeir } from "../../support/weir.ts";
 
 const WORDS: Readonly<Record<number, string>> = {
@@ -33,7 +33,7 @@ async function covered(scene: Scene, room: string): Promise<TestWeir> {
     await weir.say(words, { room, id: `${room}-${number}`, author: authorOf(BEN), addressed: false });
     await quiet(weir, room);
   }
-  await until("all is indexed", async () => (await scene.open.store.search.behind()).length === 0);
+  await indexAll(scene.open.store.search);
   return weir;
 }
 

@@ -2,13 +2,13 @@
 // What was told in a few people's place shows in no other one, whatever is asked there, and what was told in public shows where it may.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import type { InboundMessage } from "../../../src/core/message.ts";
 import { agentId, channelId } from "../../../src/core/ids.ts";
 import { RecallMemories } from "../../../src/memory/recall-memories.ts";
 import { rowsWith } from "../../store/rows-with.ts";
 import { rememberIn } from "../../store/remember.ts";
 import { ANN, BEN, command, commandAnswer } from "../../support/commands.ts";
+import { indexAll } from "../../support/covered.ts";
 import { ask, compaction, hold, openScene, reading, type Scene, script } from "../../support/compaction.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { BACKGROUND, fillTo } from "../../support/full-channel.ts";
@@ -96,7 +96,7 @@ async function tellSecrets({ open }: Scene, weir: TestWeir): Promise<void> {
     await rememberIn(open, row.id, { statement, sources: [{ seq: row.lastSeq, quote: statement }] });
     await (await weir.daemon.registry.get(row.id)).reset();
   }
-  while ((await open.store.search.behind()).length > 0) await delay(20);
+  await indexAll(open.store.search);
 }
 
 /** Everything that is told in a place: by commands, and to the model, of what is recalled and of what tools bring. */
@@ -227,7 +227,7 @@ async function passSecrets(together: Together, open: OpenStore, weir: TestWeir):
     await rememberIn(open, row.id, { statement: handed, sources: [{ seq: entry.seq, quote: handed }] });
     await (await weir.daemon.registry.get(row.id)).reset();
   }
-  while ((await open.store.search.behind()).length > 0) await delay(20);
+  await indexAll(open.store.search);
 }
 
 test("a secret that is handed over, or told to a subagent, shows in no place whose people were not told it", async () => {
@@ -408,7 +408,7 @@ test("another agent's memories show where one's own would, to the agent to which
       assert.ok(row?.agent === "main");
       await (await weir.daemon.registry.get(row.id)).reset();
     }
-    while ((await open.store.search.behind()).length > 0) await delay(20);
+    await indexAll(open.store.search);
     for (const room of Object.keys(PLACES)) {
       const told = await memoriesToldIn(scene, weir, room);
       for (const from of Object.keys(PLACES)) {
