@@ -189,6 +189,7 @@ test("a call between a text and its edit goes with the compaction of both, and i
   for (let said = 0; said < 12; said++)
     await weir.say(`the ${said}th boat has left the quay for the mill and its lock`, { addressed: false });
   assert.equal(await state(scene, 1), "open");
+  scene.server.respond(() => text("It rains, and boats leave the quay."));
   assert.match(await command(weir, "room", "compact"), /^Summarised/);
   await until("the compaction", async () => (await state(scene, 1)) === "void");
   await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: Void: /).length === 1);
