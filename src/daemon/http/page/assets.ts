@@ -32,14 +32,14 @@ header form { margin-left: auto; }
 .ok::before { content: "✓ "; } .ok { color: var(--ok); }
 .warn::before { content: "! "; } .warn { color: var(--warn); }
 .bad::before { content: "✕ "; } .bad { color: var(--bad); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
+table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 th { font-weight: 600; }
 svg.gauge { display: block; width: 100%; height: 40px; }
 svg.gauge .room { fill: var(--raised); stroke: var(--line); }
 svg.gauge .used { fill: var(--band); }
 svg.gauge .mark { stroke: var(--text); }
-meter { width: 8rem; }
+meter { width: 6rem; }
 details { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 summary { cursor: pointer; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace; margin: 8px 0 0; }
