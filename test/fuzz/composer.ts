@@ -327,19 +327,22 @@ class Composer {
   #crowds(): void {
     const random = this.#random;
     for (let left = random.int(3, 5); left > 0; left--) {
-      this.#crowd();
+      // Answers that come in the same moment are settled together.
+      const isSlow = random.chance(0.6);
+      this.#crowd(isSlow ? "slow" : "plain");
       if (random.chance(0.3)) this.#steps.push({ do: "cut", point: random.pick(CROWD_POINTS) });
+      if (isSlow) this.#steps.push({ do: "release" });
       if (random.chance(0.1)) this.#delete("newest");
       this.#talk(random.int(0, 2));
     }
     this.#steps.push({ do: "crash", point: random.pick(CROWD_POINTS) });
-    this.#crowd();
+    this.#crowd("plain");
     this.#restart("same");
   }
 
-  #crowd(): void {
+  #crowd(reply: "plain" | "slow"): void {
     const ns = Array.from({ length: PLANS.length }, () => this.#number());
-    this.#steps.push({ do: "crowd", ns, who: this.#random.int(0, 4) });
+    this.#steps.push({ do: "crowd", ns, who: this.#random.int(0, 4), reply });
   }
 
   /** Gives a statement its chance. */

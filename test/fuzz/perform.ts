@@ -188,13 +188,13 @@ export class Performer {
     room.ledger.violate("I13", `no model is asked about message ${step.n} ${why}`);
   }
 
-  async #crowd({ ns, who }: Extract<Step, { do: "crowd" }>, incarnation: Incarnation): Promise<void> {
+  async #crowd({ ns, who, reply }: Extract<Step, { do: "crowd" }>, incarnation: Incarnation): Promise<void> {
     const { rooms } = this.#world;
     await Promise.all(
       ns.map(async (n, room) =>
         this.#people.say(
           this.#room({ room: room % rooms.length }),
-          { n, who, size: "short", reply: "plain", isForGuest: false },
+          { n, who, size: "short", reply, isForGuest: false },
           incarnation,
         ),
       ),

@@ -69,7 +69,12 @@ export type Step =
       readonly hurry: boolean;
     }
   /** Somebody asks in each room in the same moment. */
-  | { readonly do: "crowd"; readonly ns: readonly number[]; readonly who: number }
+  | {
+      readonly do: "crowd";
+      readonly ns: readonly number[];
+      readonly who: number;
+      readonly reply: "plain" | "slow";
+    }
   | { readonly do: "redeliver"; readonly room: RoomNumber; readonly pick: number }
   | { readonly do: "edit"; readonly room: RoomNumber; readonly pick: number; readonly n: number }
   | {
