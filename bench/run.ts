@@ -39,7 +39,10 @@ const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
   "first-piece": async () => (await import("./first-piece.ts")).firstPiece,
   takeover: async () => (await import("./takeover.ts")).takeover,
   cluster: async () => (await import("./cluster.ts")).cluster,
+  peers: async () => (await import("./peers.ts")).peers,
 };
+/** It installs other programs: it runs only where it is named. */
+const NAMED_ONLY = "peers";
 
 interface Measured {
   readonly figure: string;
@@ -81,8 +84,12 @@ function readOptions() {
   if (json !== undefined) writableFile("json", json);
   return {
     values: read.values,
-    chosen: read.positionals.length > 0 ? read.positionals.map(find) : Object.values(FIGURES),
+    chosen: read.positionals.length > 0 ? read.positionals.map(find) : unnamed(),
   };
+}
+
+function unnamed(): (() => Promise<Figure>)[] {
+  return Object.entries(FIGURES).flatMap(([name, load]) => (name === NAMED_ONLY ? [] : [load]));
 }
 
 /** @throws UsageError if it is neither */

@@ -43,6 +43,8 @@ export interface BenchDaemonOptions {
   readonly models?: string;
   /** Texts of files under `agents/`, by path; default: none. */
   readonly agentFiles?: Readonly<Record<string, string>>;
+  /** A database on another server, and a folder that outlives the daemon; default: both are its own. */
+  readonly home?: { readonly folder: string; readonly databaseUrl: string };
 }
 
 /** A folder that the server's account can access. Disposing removes it. */
@@ -54,7 +56,8 @@ export async function makeFolder(): Promise<AsyncDisposable & { readonly path: s
 
 export async function startBenchDaemon(options: BenchDaemonOptions): Promise<BenchDaemon> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await makeFolder());
+  const { home } = options;
+  const folder = home === undefined ? stack.use(await makeFolder()) : { path: home.folder };
   await writeFile(path.join(folder.path, "config.toml"), configText(options));
   for (const [file, text] of Object.entries(options.agentFiles ?? {})) {
     const target = path.join(folder.path, "agents", file);
@@ -63,7 +66,10 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   }
   const config = loadConfig({
     cwd: folder.path,
-    env: options.modelUrl === null ? {} : { OPENAI_BASE_URL: options.modelUrl },
+    env: {
+      ...(options.modelUrl !== null && { OPENAI_BASE_URL: options.modelUrl }),
+      ...(home !== undefined && { DATABASE_URL: home.databaseUrl }),
+    },
   });
   const platforms = new Map(options.agents.map(({ id }) => [id, new BenchPlatform(id)]));
   const log = createLog("info", {
@@ -79,7 +85,7 @@ export async function startBenchDaemon(options: BenchDaemonOptions): Promise<Ben
   );
   await daemon.open();
   const { dataDir } = config.database;
-  const connection = await findEmbeddedPostgres(dataDir);
+  const connection = home === undefined ? await findEmbeddedPostgres(dataDir) : { url: home.databaseUrl };
   if (connection === null) throw new Error("the embedded Postgres does not run");
   const database = stack.use(new Database(connection, pino({ level: "silent" }), { maxConnections: 10 }));
   const [platform] = platforms.values();

@@ -3,7 +3,7 @@
  * behaviour: `reply-DELAY-WORDS`, `summary-DELAY` (ms), `summary-never`; `told-DELAY` writes a summary of the requested
  * length; `failing-DELAY` the same, and fails three times in ten; `empty-DELAY` answers with nothing;
  * `search-DELAY-COUNT` makes this many searches at once before it replies; `+prefix`, `+breakpoints` and `+blocks`
- * measure the prefix, and the bill of a provider with such a cache.
+ * measure the prefix, and the bill of a provider with such a cache. A request that asks for no stream gets its answer in one piece.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -60,7 +60,17 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const isSummariser = kind === "summary" || kind === "told";
   const prefix = species === undefined || isSummariser ? null : measurePrefix(model, body);
   const billed = species === undefined ? null : bill(model, body, species, arrivedAt);
-  const record = { model, arrivedAt, endedAt: 0, bytes: body.length, completionTokens: 0, prefix, billed };
+  const marks = species === undefined ? [] : marksIn(body);
+  const record = {
+    model,
+    arrivedAt,
+    endedAt: 0,
+    bytes: body.length,
+    completionTokens: 0,
+    prefix,
+    billed,
+    marks,
+  };
   served.push(record);
   if (wait === "never") return;
   if (Number(wait) > 0) await delay(Number(wait));
@@ -77,7 +87,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const text =
     summary > 0 ? await extractOf(body, summary) : kind === "empty" ? " " : talk(Number(words) * 6);
   record.completionTokens = Math.ceil(text.length / 4);
-  stream(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
+  const answer = body.includes('"stream":true') ? stream : answerWhole;
+  answer(response, text, { prompt: Math.ceil(body.length / 4), completion: record.completionTokens });
   record.endedAt = machineNow();
 }
 
@@ -110,13 +121,29 @@ function toldLength(body: Buffer): number {
   return Math.floor(Number(words.replaceAll(",", "")) * 6 * 0.9);
 }
 
-function stream(response: ServerResponse, text: string, usage: { prompt: number; completion: number }): void {
+interface Usage {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+function stream(response: ServerResponse, text: string, usage: Usage): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const piece of text.match(/\s*\S+/g) ?? []) response.write(event({ delta: { content: piece } }));
   response.write(event({ delta: {}, finish_reason: "stop" }));
   const counted = { prompt_tokens: usage.prompt, completion_tokens: usage.completion };
   response.write(`data: ${JSON.stringify({ choices: [], usage: counted })}\n\n`);
   response.end("data: [DONE]\n\n");
+}
+
+function answerWhole(response: ServerResponse, text: string, { prompt, completion }: Usage): void {
+  const choices = [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }];
+  const usage = {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ id: "chatcmpl", object: "chat.completion", created: 1, choices, usage }));
 }
 
 /** Searches for other words each time, in both kinds of scripts. */
@@ -145,6 +172,10 @@ function measurePrefix(model: string, body: Buffer): PromptPrefix {
   const shared = sharedBytes(prompt, prompts.get(model));
   prompts.set(model, prompt);
   return { shared, total: prompt.length, hasHole: prompt.includes("older messages were truncated") };
+}
+
+function marksIn(body: Buffer): number[] {
+  return [...new Set([...body.toString().matchAll(/mark-(\d+)/g)].map(([, number]) => Number(number)))];
 }
 
 function bill(model: string, body: Buffer, species: CacheSpecies, at: number): ServedRequest["billed"] {

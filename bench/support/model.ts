@@ -16,6 +16,8 @@ export interface ServedRequest {
   readonly prefix: PromptPrefix | null;
   /** Its bill by a provider with the cache in the model's name, and by one that sets its own mark at the latest message. */
   readonly billed: { readonly use: CacheUse; readonly implicit: CacheUse } | null;
+  /** Of a billed request: the numbers N of each `mark-N` in it. */
+  readonly marks: readonly number[];
 }
 
 export interface PromptPrefix {

@@ -1,0 +1,160 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { pino } from "pino";
+import { errorMessage } from "../../src/core/errors.ts";
+import { Database } from "../../src/store/database/database.ts";
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "../../src/store/database/embedded/embedded-postgres.ts";
+import { makeFolder } from "../support/daemon.ts";
+import type { Bench } from "../support/figure.ts";
+import { type BenchModel, startBenchModel } from "../support/model.ts";
+import { installPeer, PEERS } from "./install.ts";
+import type { Arm, PeerOptions, Said, Talk, Turn } from "./peer.ts";
+import type { Request } from "./process.ts";
+
+export type PeerName = "weir" | "bare" | keyof typeof PEERS;
+
+/** Tokens of the models' context, for all of them. */
+export const WINDOW = 32_768;
+const INSTRUCTIONS = "You are Weir, and talk with people. ".repeat(30);
+
+/** The peers that could be installed, each in its own process with its own database on one server, and one model server. */
+export interface Scene extends AsyncDisposable {
+  readonly model: BenchModel;
+  readonly peers: readonly Peer[];
+}
+
+export async function openScene(bench: Bench, armsOf: (name: PeerName) => Arm[]): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const adapters = await findAdapters(bench);
+  const model = stack.use(await startBenchModel());
+  const folder = stack.use(await makeFolder());
+  const log = pino({ level: "silent" });
+  // All peers' pools together are more than one daemon's server has room for.
+  const settings = { max_connections: "300" };
+  const dataDir = path.join(folder.path, "server");
+  const postgres = stack.use(await startEmbeddedPostgres({ dataDir, log, settings }));
+  const peers: Peer[] = [];
+  for (const [name, adapter] of adapters) {
+    await using database = new Database(postgres.connection, log, { maxConnections: 1 });
+    await database.query("bench_create", `create database bench_${name}`);
+    const own = path.join(folder.path, name);
+    await mkdir(own);
+    const databaseUrl = urlOf(postgres, `bench_${name}`);
+    const options = { databaseUrl, modelUrl: model.url, instructions: INSTRUCTIONS, window: WINDOW };
+    const peer = stack.use(new Peer(name, adapter, { ...options, folder: own, arms: armsOf(name) }));
+    await peer.start();
+    peers.push(peer);
+  }
+  const kept = stack.move();
+  return { model, peers, [Symbol.asyncDispose]: async () => kept.disposeAsync() };
+}
+
+async function findAdapters(bench: Bench): Promise<Map<PeerName, string>> {
+  const adapters = new Map<PeerName, string>();
+  for (const name of ["weir", "bare"] as const)
+    adapters.set(name, path.join(import.meta.dirname, `${name}.ts`));
+  for (const name of ["langgraph", "mastra"] as const) {
+    bench.progress(`installs ${name}`);
+    try {
+      adapters.set(name, await installPeer(name));
+    } catch (error) {
+      bench.progress(`${name} is left out: ${errorMessage(error)}`);
+    }
+  }
+  return adapters;
+}
+
+/** The server's socket in the form that `pg` reads, of all peers. */
+function urlOf({ connection: { host, port, user } }: EmbeddedPostgres, database: string): string {
+  return `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}
+
+interface Reply {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+/** One of those compared. */
+export class Peer implements AsyncDisposable {
+  readonly name: PeerName;
+  readonly #adapter: string;
+  readonly #options: PeerOptions;
+  #child: ChildProcess | null = null;
+  #requests = 0;
+
+  constructor(name: PeerName, adapter: string, options: PeerOptions) {
+    this.name = name;
+    this.#adapter = adapter;
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    this.#child = fork(path.join(import.meta.dirname, "process.ts"), [this.#adapter], {
+      execArgv: ["--disable-warning=ExperimentalWarning"],
+      env: { ...process.env, MASTRA_TELEMETRY_DISABLED: "1", LANGSMITH_TRACING: "false" },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      serialization: "advanced",
+    });
+    this.#child.setMaxListeners(0);
+    await this.#ask({ call: "open", options: this.#options });
+  }
+
+  async talk(talk: Pick<Talk, "arm" | "rooms"> & Partial<Talk>): Promise<Turn[]> {
+    const whole = { count: Infinity, forMs: Infinity, paceMs: 0, characters: 80, ...talk };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
+    return (await this.#ask({ call: "talk", talk: whole })) as Turn[];
+  }
+
+  async history(arm: string, room: string): Promise<readonly Said[]> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
+    return (await this.#ask({ call: "history", arm, room })) as readonly Said[];
+  }
+
+  async resume(arm: string, room: string): Promise<void> {
+    await this.#ask({ call: "resume", arm, room });
+  }
+
+  async setBytes(bytes: number): Promise<void> {
+    await this.#ask({ call: "setBytes", bytes });
+  }
+
+  /** As the system ends it when memory is short. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+
+  async #ask(request: Request): Promise<unknown> {
+    const child = this.#child;
+    if (child === null) throw new Error(`${this.name} does not run`);
+    const id = ++this.#requests;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const onMessage = ({ id: of, result, error }: Reply): void => {
+      if (of !== id) return;
+      if (error === undefined) resolve(result);
+      else reject(new Error(`${this.name}: ${error}`));
+    };
+    const onExit = (): void => reject(new Error(`${this.name} has ended`));
+    child.on("message", onMessage).on("exit", onExit);
+    child.send({ id, request });
+    try {
+      return await promise;
+    } finally {
+      child.off("message", onMessage).off("exit", onExit);
+    }
+  }
+}
