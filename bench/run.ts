@@ -40,9 +40,10 @@ const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
   takeover: async () => (await import("./takeover.ts")).takeover,
   cluster: async () => (await import("./cluster.ts")).cluster,
   peers: async () => (await import("./peers.ts")).peers,
+  "peers-memory": async () => (await import("./peers.ts")).peersMemory,
 };
-/** It installs other programs: it runs only where it is named. */
-const NAMED_ONLY = "peers";
+/** They install other programs: they run only where they are named. */
+const NAMED_ONLY: ReadonlySet<string> = new Set(["peers", "peers-memory"]);
 
 interface Measured {
   readonly figure: string;
@@ -89,7 +90,7 @@ function readOptions() {
 }
 
 function unnamed(): (() => Promise<Figure>)[] {
-  return Object.entries(FIGURES).flatMap(([name, load]) => (name === NAMED_ONLY ? [] : [load]));
+  return Object.entries(FIGURES).flatMap(([name, load]) => (NAMED_ONLY.has(name) ? [] : [load]));
 }
 
 /** @throws UsageError if it is neither */

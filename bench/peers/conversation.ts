@@ -56,14 +56,14 @@ function billOf({ name }: Peer, all: readonly ServedRequest[]): Map<string, numb
 /** Turns that a slow summariser holds up, and messages that are forgotten without a summary. */
 export async function slowRows(bench: Bench, { model, peers }: Scene): Promise<Row[]> {
   const summaryMs = slowSummaryMs(bench.isQuick);
-  const talk = { rooms: [ROOM], count: 120, paceMs: summaryMs / 10, characters: CHARACTERS };
+  const talk = { rooms: [ROOM], count: 100, paceMs: summaryMs / 10, characters: CHARACTERS };
   const arms = talkers(peers).flatMap((peer) =>
     (peer.name === "langgraph" ? ["slow", "whole"] : ["slow"]).map((arm) => ({ peer, arm })),
   );
   bench.progress(
     `${talk.count} turns, one each ${talk.paceMs / 1000} s, a summariser of ${summaryMs / 1000} s`,
   );
-  const turns = await Promise.all(
+  const talked = await Promise.all(
     arms.map(async ({ peer, arm }) => peer.talk({ arm, ...talk } satisfies Partial<Talk>)),
   );
   const served = await lastServed(model, summaryMs);
@@ -71,13 +71,19 @@ export async function slowRows(bench: Bench, { model, peers }: Scene): Promise<R
     const way = arm === "whole" ? `${name}, summariser that reads all` : name;
     return slowRowsOf(
       way,
-      turns[index] ?? [],
+      summaryMs,
+      talked[index]?.turns ?? [],
       served.filter((one) => one.model.endsWith(`+${name}+${arm}`)),
     );
   });
 }
 
-function slowRowsOf(way: string, turns: readonly Turn[], served: readonly ServedRequest[]): Row[] {
+function slowRowsOf(
+  way: string,
+  summaryMs: number,
+  turns: readonly Turn[],
+  served: readonly ServedRequest[],
+): Row[] {
   const replies = served.filter((one) => one.model.startsWith("reply"));
   const summaries = served.filter((one) => one.model.startsWith("summary"));
   const known = new Set([...summaries.flatMap(({ marks }) => marks), ...(replies.at(-1)?.marks ?? [])]);
@@ -85,6 +91,7 @@ function slowRowsOf(way: string, turns: readonly Turn[], served: readonly Served
   const row = (what: string, value: number, unit = ""): Row => ({ what: `${way}: ${what}`, value, unit });
   return [
     row("turns blocked by a slow summariser", times.filter((ms) => ms > BLOCKED_MS).length),
+    row("… those that took over half of its time", times.filter((ms) => ms > summaryMs / 2).length),
     row("… the longest turn", Math.max(...times), "ms"),
     row("… summaries asked for", summaries.length),
     row("… turns without an answer", turns.filter(({ isAnswer }) => !isAnswer).length),

@@ -12,11 +12,10 @@ const WAIT_MS = 20_000;
 
 /** What is left of conversations after `kill -9` in the middle of an answer, and a restart. */
 export async function killedRows(bench: Bench, { model, peers }: Scene): Promise<Row[]> {
+  bench.progress("kill -9");
   const rows: Row[] = [];
-  for (const peer of peers.filter(({ name }) => name !== "bare")) {
-    bench.progress(`${peer.name}: kill -9`);
+  for (const peer of peers.filter(({ name }) => name !== "bare"))
     rows.push(...(await killedRowsOf(peer, model)));
-  }
   return rows;
 }
 
@@ -35,7 +34,7 @@ async function killedRowsOf(peer: Peer, model: BenchModel): Promise<Row[]> {
   const left = await histories(peer);
   await delay(WAIT_MS);
   const later = await histories(peer);
-  await Promise.all(ROOMS.map(async (room) => peer.resume(ARM, room).catch(() => undefined)));
+  await Promise.all(ROOMS.map(async (room) => peer.resume(ARM, room)));
   const resumed = await histories(peer);
   const row = (what: string, value: number, unit = ""): Row => ({
     what: `${peer.name}, kill -9: ${what}`,

@@ -52,5 +52,11 @@ export interface Talk {
   readonly characters: number;
 }
 
+export interface Talked {
+  readonly turns: readonly Turn[];
+  /** Processor time of the peer's process, its threads included. */
+  readonly cpuMs: number;
+}
+
 /** One answered message; times in ms by `machineNow`. */
 export type Turn = Pick<Asked, "handedInAt" | "answeredAt" | "isAnswer">;

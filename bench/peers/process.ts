@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { createTalk } from "../support/conversation.ts";
 import { machineNow } from "../support/figure.ts";
-import type { OpenPeer, PeerOptions, Talk, Turn } from "./peer.ts";
+import type { OpenPeer, PeerOptions, Talk, Talked, Turn } from "./peer.ts";
 
 export type Request =
   | { readonly call: "open"; readonly options: PeerOptions }
@@ -33,7 +33,8 @@ async function serve(request: Request): Promise<unknown> {
 async function talkIn(
   open: OpenPeer,
   { arm, rooms, count, forMs, paceMs, characters }: Talk,
-): Promise<Turn[]> {
+): Promise<Talked> {
+  const before = process.cpuUsage();
   const end = machineNow() + forMs;
   const turns: Turn[] = [];
   const one = async (room: string, seed: number): Promise<void> => {
@@ -46,11 +47,12 @@ async function talkIn(
       const own = { handedInAt, answeredAt: machineNow(), isAnswer: asked === true };
       turns.push(typeof asked === "boolean" ? own : asked);
       next = Math.max(next + paceMs, machineNow());
-      if (paceMs > 0) await delay(next - machineNow());
+      if (paceMs > 0) await delay(Math.max(0, next - machineNow()));
     }
   };
   await Promise.all(rooms.map(one));
-  return turns;
+  const { user, system } = process.cpuUsage(before);
+  return { turns, cpuMs: (user + system) / 1000 };
 }
 
 process.on("message", ({ id, request }: { id: number; request: Request }) => {

@@ -12,8 +12,9 @@ import {
 import { makeFolder } from "../support/daemon.ts";
 import type { Bench } from "../support/figure.ts";
 import { type BenchModel, startBenchModel } from "../support/model.ts";
+import { armsOf } from "./arms.ts";
 import { installPeer, PEERS } from "./install.ts";
-import type { Arm, PeerOptions, Said, Talk, Turn } from "./peer.ts";
+import type { PeerOptions, Said, Talk, Talked } from "./peer.ts";
 import type { Request } from "./process.ts";
 
 export type PeerName = "weir" | "bare" | keyof typeof PEERS;
@@ -28,7 +29,7 @@ export interface Scene extends AsyncDisposable {
   readonly peers: readonly Peer[];
 }
 
-export async function openScene(bench: Bench, armsOf: (name: PeerName) => Arm[]): Promise<Scene> {
+export async function openScene(bench: Bench): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const adapters = await findAdapters(bench);
   const model = stack.use(await startBenchModel());
@@ -46,7 +47,9 @@ export async function openScene(bench: Bench, armsOf: (name: PeerName) => Arm[])
     await mkdir(own);
     const databaseUrl = urlOf(postgres, `bench_${name}`);
     const options = { databaseUrl, modelUrl: model.url, instructions: INSTRUCTIONS, window: WINDOW };
-    const peer = stack.use(new Peer(name, adapter, { ...options, folder: own, arms: armsOf(name) }));
+    const peer = stack.use(
+      new Peer(name, adapter, { ...options, folder: own, arms: armsOf(name, bench.isQuick) }),
+    );
     await peer.start();
     peers.push(peer);
   }
@@ -105,10 +108,10 @@ export class Peer implements AsyncDisposable {
     await this.#ask({ call: "open", options: this.#options });
   }
 
-  async talk(talk: Pick<Talk, "arm" | "rooms"> & Partial<Talk>): Promise<Turn[]> {
+  async talk(talk: Pick<Talk, "arm" | "rooms"> & Partial<Talk>): Promise<Talked> {
     const whole = { count: Infinity, forMs: Infinity, paceMs: 0, characters: 80, ...talk };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
-    return (await this.#ask({ call: "talk", talk: whole })) as Turn[];
+    return (await this.#ask({ call: "talk", talk: whole })) as Talked;
   }
 
   async history(arm: string, room: string): Promise<readonly Said[]> {

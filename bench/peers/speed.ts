@@ -10,19 +10,22 @@ const CHANNELS = 32;
 
 /** From the hand-over of a message to that of its answer, less the model's time; the peers by turns. */
 export async function ownTimeRows(bench: Bench, { model, peers }: Scene): Promise<Row[]> {
-  const turns = bench.isQuick ? 100 : 1000;
+  const turns = bench.isQuick ? 100 : 500;
   const own = new Map<string, number[]>(peers.map(({ name }) => [name, []]));
   const bytes = new Map<string, number>();
+  const cpu = new Map<string, number>();
   for (let done = -ROUND; done < turns; done += ROUND) {
     for (const peer of peers) {
       if (peer.name === "bare") await peer.setBytes(bytes.get("weir") ?? 0);
       await model.served();
-      const asked = await peer.talk({ arm: "own", rooms: ["room"], count: ROUND });
+      const { turns: asked, cpuMs } = await peer.talk({ arm: "own", rooms: ["room"], count: ROUND });
       const served = (await model.served()).filter((one) => one.model === ownModel(peer));
       if (served.length !== asked.length) throw new Error(`${peer.name}: not one request a turn`);
       bytes.set(peer.name, meanBytes(served));
       // The first round makes connections, and compiles.
-      if (done >= 0) own.get(peer.name)?.push(...asked.map((turn, index) => ownMs(turn, served[index])));
+      if (done < 0) continue;
+      cpu.set(peer.name, (cpu.get(peer.name) ?? 0) + cpuMs / turns);
+      own.get(peer.name)?.push(...asked.map((turn, index) => ownMs(turn, served[index])));
     }
     bench.progress(`own time: ${Math.max(0, done + ROUND)} of ${turns} turns`);
   }
@@ -33,6 +36,7 @@ export async function ownTimeRows(bench: Bench, { model, peers }: Scene): Promis
       { what: `${name}: own time a turn, p50`, value: median(times), unit: "ms" },
       { what: `${name}: own time a turn, p99`, value: quantile(times, 0.99), unit: "ms" },
       ...overWeir(name, "own time a turn, p50", median(times), median(weirs)),
+      { what: `${name}: processor time a turn, without Postgres`, value: cpu.get(name) ?? NaN, unit: "ms" },
       { what: `${name}: the last requests, mean`, value: bytes.get(name) ?? NaN, unit: "bytes" },
     ];
   });
@@ -46,12 +50,10 @@ export async function rateRows(bench: Bench, { model, peers }: Scene): Promise<R
   for (const peer of peers) {
     bench.progress(`${peer.name}: ${CHANNELS} channels`);
     await peer.talk({ arm: "own", rooms, forMs: forMs / 4 });
-    const turns = await peer.talk({ arm: "own", rooms, forMs });
+    const { turns } = await peer.talk({ arm: "own", rooms, forMs });
     const from = Math.min(...turns.map(({ handedInAt }) => handedInAt));
-    rates.set(
-      peer.name,
-      turns.filter(({ answeredAt }) => answeredAt <= from + forMs).length / (forMs / 1000),
-    );
+    const to = Math.max(...turns.map(({ answeredAt }) => answeredAt));
+    rates.set(peer.name, turns.length / ((to - from) / 1000));
   }
   await model.served();
   return peers.flatMap(({ name }) => {

@@ -5,6 +5,7 @@
  * `search-DELAY-COUNT` makes this many searches at once before it replies; `+prefix`, `+breakpoints` and `+blocks`
  * measure the prefix, and the bill of a provider with such a cache. A request that asks for no stream gets its answer in one piece.
  */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
@@ -143,7 +144,9 @@ function answerWhole(response: ServerResponse, text: string, { prompt, completio
     total_tokens: prompt + completion,
   };
   response.writeHead(200, { "content-type": "application/json" });
-  response.end(JSON.stringify({ id: "chatcmpl", object: "chat.completion", created: 1, choices, usage }));
+  // Clients keep messages by their answer's id.
+  const id = `chatcmpl-${randomUUID()}`;
+  response.end(JSON.stringify({ id, object: "chat.completion", created: 1, choices, usage }));
 }
 
 /** Searches for other words each time, in both kinds of scripts. */
