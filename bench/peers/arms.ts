@@ -1,5 +1,4 @@
-import type { Arm } from "./peer.ts";
-import type { PeerName } from "./scene.ts";
+import type { Arm, PeerName } from "./peer.ts";
 
 export const CACHES = ["prefix", "breakpoints", "blocks"] as const;
 /** `cache_markers` of a model with this cache. */

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { errorMessage } from "../../src/core/errors.ts";
+import type { LibraryName } from "./peer.ts";
 
 /** The newest versions of November 2026. */
-export const PEERS = {
+const VERSIONS: Readonly<Record<LibraryName, Readonly<Record<string, string>>>> = {
   langgraph: {
     langchain: "1.5.14",
     "@langchain/langgraph": "1.7.3",
@@ -15,7 +16,7 @@ export const PEERS = {
     "@langchain/langgraph-checkpoint-postgres": "1.0.5",
   },
   mastra: { "@mastra/core": "1.71.0", "@mastra/memory": "1.31.0", "@mastra/pg": "1.27.1" },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+};
 
 const INSTALL_MS = 300_000;
 
@@ -25,11 +26,11 @@ const INSTALL_MS = 300_000;
  * @returns the adapter
  * @throws Error with a sentence why it cannot be installed
  */
-export async function installPeer(name: keyof typeof PEERS): Promise<string> {
+export async function installPeer(name: LibraryName): Promise<string> {
   const folder = path.join(tmpdir(), "weir-bench-peers", name);
   const adapter = path.join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
-  const manifest = { private: true, type: "module", dependencies: PEERS[name] };
+  const manifest = { private: true, type: "module", dependencies: VERSIONS[name] };
   await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
   await copyFile(path.join(import.meta.dirname, `${name}.mjs`), adapter);
   const words = [

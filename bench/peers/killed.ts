@@ -34,7 +34,7 @@ async function killedRowsOf(peer: Peer, model: BenchModel): Promise<Row[]> {
   const left = await histories(peer);
   await delay(WAIT_MS);
   const later = await histories(peer);
-  await Promise.all(ROOMS.map(async (room) => peer.resume(ARM, room)));
+  await Promise.all(ROOMS.map(async (room) => peer.call({ call: "resume", arm: ARM, room })));
   const resumed = await histories(peer);
   const row = (what: string, value: number, unit = ""): Row => ({
     what: `${peer.name}, kill -9: ${what}`,
@@ -59,7 +59,7 @@ async function untilAsked({ name }: Peer, model: BenchModel): Promise<void> {
 }
 
 async function histories(peer: Peer): Promise<(readonly Said[])[]> {
-  return Promise.all(ROOMS.map(async (room) => peer.history(ARM, room)));
+  return Promise.all(ROOMS.map(async (room) => peer.call<Said[]>({ call: "history", arm: ARM, room })));
 }
 
 function hasFirst(said: readonly Said[]): boolean {

@@ -1,5 +1,9 @@
 import type { Asked } from "../support/platform.ts";
 
+/** A library that the bench installs. */
+export type LibraryName = "langgraph" | "mastra";
+export type PeerName = "weir" | "bare" | LibraryName;
+
 /** One way in which a peer holds its conversations. */
 export interface Arm {
   readonly id: string;

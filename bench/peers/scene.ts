@@ -13,14 +13,12 @@ import { makeFolder } from "../support/daemon.ts";
 import type { Bench } from "../support/figure.ts";
 import { type BenchModel, startBenchModel } from "../support/model.ts";
 import { armsOf } from "./arms.ts";
-import { installPeer, PEERS } from "./install.ts";
-import type { PeerOptions, Said, Talk, Talked } from "./peer.ts";
+import { installPeer } from "./install.ts";
+import type { PeerName, PeerOptions, Talk, Talked } from "./peer.ts";
 import type { Request } from "./process.ts";
 
-export type PeerName = "weir" | "bare" | keyof typeof PEERS;
-
 /** Tokens of the models' context, for all of them. */
-export const WINDOW = 32_768;
+const WINDOW = 32_768;
 const INSTRUCTIONS = "You are Weir, and talk with people. ".repeat(30);
 
 /** The peers that could be installed, each in its own process with its own database on one server, and one model server. */
@@ -105,26 +103,12 @@ export class Peer implements AsyncDisposable {
       serialization: "advanced",
     });
     this.#child.setMaxListeners(0);
-    await this.#ask({ call: "open", options: this.#options });
+    await this.call({ call: "open", options: this.#options });
   }
 
   async talk(talk: Pick<Talk, "arm" | "rooms"> & Partial<Talk>): Promise<Talked> {
     const whole = { count: Infinity, forMs: Infinity, paceMs: 0, characters: 80, ...talk };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
-    return (await this.#ask({ call: "talk", talk: whole })) as Talked;
-  }
-
-  async history(arm: string, room: string): Promise<readonly Said[]> {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
-    return (await this.#ask({ call: "history", arm, room })) as readonly Said[];
-  }
-
-  async resume(arm: string, room: string): Promise<void> {
-    await this.#ask({ call: "resume", arm, room });
-  }
-
-  async setBytes(bytes: number): Promise<void> {
-    await this.#ask({ call: "setBytes", bytes });
+    return this.call<Talked>({ call: "talk", talk: whole });
   }
 
   /** As the system ends it when memory is short. */
@@ -137,27 +121,23 @@ export class Peer implements AsyncDisposable {
     await ended;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.kill();
-  }
+  [Symbol.asyncDispose] = async (): Promise<void> => this.kill();
 
-  async #ask(request: Request): Promise<unknown> {
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what its request returns
+  async call<Result>(request: Request): Promise<Result> {
     const child = this.#child;
     if (child === null) throw new Error(`${this.name} does not run`);
     const id = ++this.#requests;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const onMessage = ({ id: of, result, error }: Reply): void => {
       if (of !== id) return;
-      if (error === undefined) resolve(result);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is our own process
+      if (error === undefined) resolve(result as Result);
       else reject(new Error(`${this.name}: ${error}`));
     };
     const onExit = (): void => reject(new Error(`${this.name} has ended`));
     child.on("message", onMessage).on("exit", onExit);
     child.send({ id, request });
-    try {
-      return await promise;
-    } finally {
-      child.off("message", onMessage).off("exit", onExit);
-    }
+    return promise.finally(() => child.off("message", onMessage).off("exit", onExit));
   }
 }

@@ -16,7 +16,7 @@ export async function ownTimeRows(bench: Bench, { model, peers }: Scene): Promis
   const cpu = new Map<string, number>();
   for (let done = -ROUND; done < turns; done += ROUND) {
     for (const peer of peers) {
-      if (peer.name === "bare") await peer.setBytes(bytes.get("weir") ?? 0);
+      if (peer.name === "bare") await peer.call({ call: "setBytes", bytes: bytes.get("weir") ?? 0 });
       await model.served();
       const { turns: asked, cpuMs } = await peer.talk({ arm: "own", rooms: ["room"], count: ROUND });
       const served = (await model.served()).filter((one) => one.model === ownModel(peer));
