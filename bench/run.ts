@@ -40,10 +40,11 @@ const FIGURES: Readonly<Record<string, () => Promise<Figure>>> = {
   takeover: async () => (await import("./takeover.ts")).takeover,
   cluster: async () => (await import("./cluster.ts")).cluster,
   peers: async () => (await import("./peers.ts")).peers,
-  "peers-memory": async () => (await import("./peers.ts")).peersMemory,
+  "peers-tokens": async () => (await import("./peers.ts")).peersTokens,
+  "peers-summaries": async () => (await import("./peers.ts")).peersSummaries,
 };
 /** They install other programs: they run only where they are named. */
-const NAMED_ONLY: ReadonlySet<string> = new Set(["peers", "peers-memory"]);
+const NAMED_ONLY: ReadonlySet<string> = new Set(["peers", "peers-tokens", "peers-summaries"]);
 
 interface Measured {
   readonly figure: string;

@@ -135,7 +135,8 @@ export class Peer implements AsyncDisposable {
       if (error === undefined) resolve(result as Result);
       else reject(new Error(`${this.name}: ${error}`));
     };
-    const onExit = (): void => reject(new Error(`${this.name} has ended`));
+    const onExit = (code: number | null, signal: string | null): void =>
+      reject(new Error(`${this.name} has ended with ${code ?? signal}`));
     child.on("message", onMessage).on("exit", onExit);
     child.send({ id, request });
     return promise.finally(() => child.off("message", onMessage).off("exit", onExit));

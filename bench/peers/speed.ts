@@ -10,7 +10,7 @@ const CHANNELS = 32;
 
 /** From the hand-over of a message to that of its answer, less the model's time; the peers by turns. */
 export async function ownTimeRows(bench: Bench, { model, peers }: Scene): Promise<Row[]> {
-  const turns = bench.isQuick ? 100 : 500;
+  const turns = bench.isQuick ? 100 : 300;
   const own = new Map<string, number[]>(peers.map(({ name }) => [name, []]));
   const bytes = new Map<string, number>();
   const cpu = new Map<string, number>();
