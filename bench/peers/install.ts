@@ -44,7 +44,9 @@ export async function installPeer(name: LibraryName): Promise<string> {
   try {
     await promisify(execFile)("npm", words, { cwd: folder, timeout: INSTALL_MS });
   } catch (cause) {
-    throw new Error(`npm could not install it: ${errorMessage(cause).slice(0, 300)}`, { cause });
+    const said = errorMessage(cause);
+    const reason = /npm error (code \S+)/.exec(said)?.[1] ?? said.slice(0, 200);
+    throw new Error(`npm could not install it (${reason}).`, { cause });
   }
   return adapter;
 }
