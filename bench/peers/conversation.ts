@@ -63,6 +63,9 @@ export async function slowRows(bench: Bench, { model, peers }: Scene): Promise<R
   bench.progress(
     `${talk.count} turns, one each ${talk.paceMs / 1000} s, a summariser of ${summaryMs / 1000} s`,
   );
+  // A first turn opens connections, and compiles.
+  for (const { peer, arm } of arms) await peer.talk({ arm, rooms: ["warm"], count: 1 });
+  await model.served();
   const talked = await Promise.all(
     arms.map(async ({ peer, arm }) => peer.talk({ arm, ...talk } satisfies Partial<Talk>)),
   );
