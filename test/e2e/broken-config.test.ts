@@ -100,7 +100,7 @@ test("weir context looks also where templates or a window are what is wrong", as
 /** Every command, by what it does while the configuration is broken. */
 const COMMANDS = {
   looks:
-    "status cluster channels logs usage context log compactions memories pair backup tools doctor audit upgrade invite models",
+    "status open cluster channels logs usage context log compactions memories pair backup tools doctor audit upgrade invite models",
   // Each acts by the configuration, or by what it is to become.
   acts: "init start chat replay reload compact tune forget-user migrate restore config",
   reads_none: "completion demo loopback",
