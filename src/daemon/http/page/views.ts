@@ -5,6 +5,7 @@ import type { ChannelReport } from "../../../admin/reports/channel-report.ts";
 import type { PricedCompaction } from "../../../admin/reports/compaction-list.ts";
 import type { Card } from "../../../core/card.ts";
 import { displayable, displayableLine } from "../../../text/displayable.ts";
+import { weirCommand } from "../../../files/installation.ts";
 import { formatNumber } from "../../../text/format.ts";
 import type { Check } from "../../metrics/readiness.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
@@ -113,7 +114,7 @@ export function overviewPage(
         rows.length === 0
           ? html`<p>
               No channel has a message yet: write to the agent where it listens, or run
-              <code>weir chat</code>.
+              <code>${weirCommand("chat")}</code>.
             </p>`
           : html`<table>
               <tr>
