@@ -64,8 +64,8 @@ create or replace function settle_turn(
 ) language plpgsql as $$
 declare v_to bigint;
 begin
-  -- The epoch is checked first, by the statement that moves the watermark and takes the entry's seq: so a daemon that has lost the channel gets the error of
-  -- the fence, even if another daemon has settled the turn.
+  -- The epoch is checked first, by the statement that moves the watermark and takes the entry's seq: so a daemon that has lost the
+  -- channel gets the error of the fence, even if another daemon has settled the turn.
   select t.to_seq into v_to from turns t where t.id = p_turn and t.channel_id = p_channel;
   update channels c set settled_to = greatest(c.settled_to, v_to), last_seq = c.last_seq + (p_entry is not null)::integer
    where c.id = p_channel and c.epoch = p_epoch returning c.last_seq into entry_seq;

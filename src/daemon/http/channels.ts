@@ -56,8 +56,8 @@ export class ChannelReports {
 
   /**
    * A channel as the page shows it: the card of `/context`, with the summaries in view and the newest compactions.
-   * @param mask masks secrets: in whole texts, before the card cuts them
-   * @param signal drops a report for which nobody waits any more
+   * @param mask masks the secrets of a text
+   * @param signal ends a request that waits in the queue
    */
   async view(
     name: string,
@@ -71,6 +71,7 @@ export class ChannelReports {
   }> {
     return this.#one(async (daemon) => {
       const channel = await findChannel(daemon, name);
+      // The card cuts texts: half a secret would not be found.
       const report = masked(await reportOf(daemon, channel), mask);
       const { jobs } = await readCompactions(daemon, channel.id, limit);
       const card = contextCard(report, daemon.staffOf(channel).agent.time, "");

@@ -12,7 +12,7 @@ import { pause } from "../../async/clock.ts";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
 import type { KnownSecrets } from "../../admin/secrets.ts";
 import type { Daemon } from "../daemon.ts";
-import { nameInUrl } from "../../platforms/local/local-only.ts";
+import { hostHeader, nameInUrl } from "../../platforms/local/local-only.ts";
 import { isLoopback } from "../../text/host-and-port.ts";
 import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
@@ -57,8 +57,6 @@ const LIMITS: ServerOptions = {
   keepAliveTimeout: HEADERS_MS,
   connectionsCheckingInterval: CHECK_EVERY_MS,
 };
-/** Browsers leave it out of `Host`. */
-const HTTP_PORT = 80;
 /** Most concurrent connections; further clients are disconnected. */
 const MAX_CONNECTIONS = 1024;
 
@@ -82,20 +80,29 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     version,
     token: token.text,
   });
-  const host = `${pageHost(token.text)}${listening.port === HTTP_PORT ? "" : `:${listening.port}`}`;
-  const page = createPage({ ...shared, host, sessions: new Sessions(now), token: token.text, now });
+  const page = createPage({
+    ...shared,
+    host: hostHeader(pageHost(token.text), listening.port),
+    sessions: new Sessions(now),
+    token: token.text,
+    now,
+  });
   // Other parts of the process use the global objects.
-  const [toApp, toPage] = [app, page].map(({ fetch }) =>
-    getRequestListener(fetch, { overrideGlobalObjects: false }),
-  );
-  const own = await takeOwnName(server, listening, log);
-  const { server: beside } = own;
-  if (beside !== null) stack.defer(async () => close(beside));
+  const untouched = { overrideGlobalObjects: false };
+  const [toApp, toPage] = [
+    getRequestListener(app.fetch, untouched),
+    getRequestListener(page.fetch, untouched),
+  ];
+  const beside = await listenBeside(server, listening, log);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const isForPage = own.isOurs && isPageTarget(request.url ?? "");
-    void (isForPage ? toPage : toApp)?.(request, response);
+    const isForPage = beside !== null && isPageTarget(request.url ?? "");
+    void (isForPage ? toPage : toApp)(request, response);
   };
-  for (const one of [server, beside]) one?.on("request", answer);
+  server.on("request", answer);
+  for (const one of beside ?? []) {
+    one.on("request", answer);
+    stack.defer(async () => close(one));
+  }
   const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
   log.info({ where: url }, "http_listens");
   if (!isLoopback(listening.host))
@@ -110,29 +117,29 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
 }
 
 /**
- * Whether the page can be served: browsers take its name for this machine, by `::1` first and then by 127.0.0.1. No other
- * program may have either.
- * @returns `server`: the one that listens at `::1` as well; null: none has to
+ * Listens where browsers look for the page's name besides the service's own address: they take it for this machine, by `::1`
+ * first and then by 127.0.0.1. No other program may have either.
+ * @returns the further servers, which may be none; null: there can be no page
  */
-async function takeOwnName(
+async function listenBeside(
   server: Server,
   { host, port }: Listening,
   log: Logger,
-): Promise<{ readonly isOurs: boolean; readonly server: Server | null }> {
+): Promise<readonly Server[] | null> {
   const bound = server.address();
   const address = typeof bound === "object" && bound !== null ? bound.address : host;
-  if (address === "::1" || address === "::") return { isOurs: true, server: null };
-  if (!address.startsWith("127.") && address !== "0.0.0.0") return { isOurs: false, server: null };
+  if (address === "::1" || address === "::") return [];
+  if (!isLoopback(address) && address !== "0.0.0.0") return null;
   const beside = createLimitedServer();
   try {
     await listen(beside, { host: "::1", port });
     beside.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
-    return { isOurs: true, server: beside };
+    return [beside];
   } catch (error) {
-    const isTakenByOther = isTaken(error);
-    if (isTakenByOther) log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
     // Without IPv6 browsers use 127.0.0.1.
-    return { isOurs: !isTakenByOther, server: null };
+    if (!isTaken(error)) return [];
+    log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
+    return null;
   }
 }
 

@@ -1,8 +1,9 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
 import { HTTP_TOKEN, putPrivateFile, unusable } from "../../store/database/data-folder.ts";
+import { isSameSecret } from "../../network/same-secret.ts";
 
 const TOKEN_BYTES = 32;
 /** The body of a 401; its wording identifies Weir. */
@@ -59,14 +60,9 @@ function readToken(file: string): string | null {
   );
 }
 
-/** Compares a client's token in constant time. */
+/** What a client's header says of the token. */
 export function judgeToken(authorization: string | undefined, token: string): "none" | "wrong" | "right" {
   if (authorization === undefined) return "none";
   const shown = /^bearer +(?<token>\S+) *$/i.exec(authorization)?.groups?.["token"] ?? "";
-  return timingSafeEqual(digest(shown), digest(token)) ? "right" : "wrong";
-}
-
-/** Digests have equal lengths, as the comparison requires. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return isSameSecret(shown, token) ? "right" : "wrong";
 }

@@ -7,7 +7,12 @@ const HTTP_PORT = 80;
 /** The accepted values of `Host` for a service that listens on `host`, an address or a name, and `port`. */
 export function hostsOf(host: string, port: number): string[] {
   const names = [...new Set([...OWN_NAMES, nameInUrl(host).toLowerCase()])];
-  return names.flatMap((name) => (port === HTTP_PORT ? [`${name}:${port}`, name] : [`${name}:${port}`]));
+  return names.flatMap((name) => [...new Set([`${name}:${port}`, hostHeader(name, port)])]);
+}
+
+/** The `Host` that a browser sends to a name and a port. */
+export function hostHeader(name: string, port: number): string {
+  return port === HTTP_PORT ? name : `${name}:${port}`;
 }
 
 /** As a URL has it: an IPv6 address stands in brackets. */

@@ -7,7 +7,7 @@ import { WeirError } from "../../core/errors.ts";
 const STATEMENT_MS = 1000;
 /** The same for work that came alone, ms: its row may be locked. */
 const ALONE_MS = 20;
-/** Characters of one statement, after which no piece is added. */
+/** Characters of a transaction, after which no piece is added. */
 const MAX_LENGTH = 200_000;
 /** Pieces of a refused statement that are written at once: other work needs connections as well. */
 const REFUSED_AT_ONCE = 4;
@@ -68,9 +68,10 @@ export class GroupCommit<Work, Result> {
   /** Takes the pieces of the next statement. */
   #next(): Waiting<Work, Result>[] {
     const { most, lengthOf = () => 0 } = this.#parts;
-    let length = 0;
-    const end = this.#waiting.findIndex(({ work }) => (length += lengthOf(work)) > MAX_LENGTH);
-    return this.#waiting.splice(0, Math.min(most, Math.max(1, end < 0 ? most : end)));
+    return this.#waiting.splice(
+      0,
+      sizeOfNext(this.#waiting, most, ({ work }) => lengthOf(work)),
+    );
   }
 
   /** Must not throw: each waiting piece gets the error. */
@@ -84,7 +85,7 @@ export class GroupCommit<Work, Result> {
       const results = await this.#parts.together(batch.map(({ work }) => work));
       for (const [index, one] of batch.entries()) {
         const result = results[index];
-        // Its row is locked: nobody else waits for it.
+        // Its row is locked, and the others must not wait for it.
         if (result === undefined) void this.#writeAlone(one);
         else one.written.resolve(result);
       }
@@ -104,4 +105,15 @@ export class GroupCommit<Work, Result> {
   async #writeAlone({ work, written }: Waiting<Work, Result>): Promise<void> {
     await this.#parts.alone(work).then(written.resolve, written.reject);
   }
+}
+
+/** How many of the waiting pieces go into the next transaction: at least one. Pure. @param lengthOf characters of a piece */
+export function sizeOfNext<Piece>(
+  waiting: readonly Piece[],
+  most: number,
+  lengthOf: (piece: Piece) => number,
+): number {
+  let length = 0;
+  const end = waiting.findIndex((piece) => (length += lengthOf(piece)) > MAX_LENGTH);
+  return Math.min(most, Math.max(1, end < 0 ? most : end));
 }

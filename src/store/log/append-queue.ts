@@ -10,12 +10,11 @@ import {
   toAppended,
 } from "./message-rows.ts";
 import type { Database } from "../database/database.ts";
-import { GroupCommit } from "../database/group-commit.ts";
+import { GroupCommit, sizeOfNext } from "../database/group-commit.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
-/** Limits of one transaction: messages, and characters after which no message is added. */
+/** Most messages of one transaction. */
 const MAX_MESSAGES = 100;
-const MAX_LENGTH = 200_000;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
 const AT_ONCE = 10;
 /** Most channels of one transaction: all wait for the last of it. */
@@ -44,7 +43,7 @@ interface Waiting {
  */
 export class AppendQueue {
   readonly #db: Database;
-  /** Messages that somebody waits for do not wait behind those that are only listened to. */
+  /** Messages that ask for an answer have a queue of their own, so that the others do not delay them. */
   readonly #addressed: GroupCommit<Batch, AppendedRow[]>;
   readonly #listened: GroupCommit<Batch, AppendedRow[]>;
   /** Messages that wait for the running append of their channel. */
@@ -81,7 +80,14 @@ export class AppendQueue {
   async #workOff(channel: ChannelId, lane: Waiting[]): Promise<void> {
     // Messages of the same moment share a transaction.
     await Promise.resolve();
-    while (lane.length > 0) await this.#appendSome(channel, lane.splice(0, batchSize(lane)));
+    while (lane.length > 0)
+      await this.#appendSome(
+        channel,
+        lane.splice(
+          0,
+          sizeOfNext(lane, MAX_MESSAGES, ({ draft }) => draft.text.length),
+        ),
+      );
     this.#lanes.delete(channel);
   }
 
@@ -154,10 +160,4 @@ function batchRecord({ channel, drafts, beginner }: Batch): Record<string, unkno
     last: beginner?.lastSeq ?? null,
     messages: drafts.map(draftRecord),
   };
-}
-
-function batchSize(lane: readonly Waiting[]): number {
-  let length = 0;
-  const end = lane.findIndex(({ draft }) => (length += draft.text.length) > MAX_LENGTH);
-  return Math.min(MAX_MESSAGES, Math.max(1, end < 0 ? lane.length : end));
 }

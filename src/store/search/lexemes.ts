@@ -18,13 +18,12 @@ export function plainWords(text: string): PlainWords | null {
 }
 
 /**
- * A word, several parted by apostrophes or low lines, or a number, with marks around it. What else holds letters (a link, a
- * file, a compound with a hyphen) the server takes for more than its words, and other letters and marks by the rules of the
- * database's locale.
+ * A word, several parted by apostrophes or low lines, or a number, with marks around it. The server makes more than words of
+ * a link, a file or a compound with a hyphen. It reads other letters and marks by the rules of the database's locale.
  */
 const PLAIN =
   /^["'([]{0,3}(?:[A-Za-z]{1,40}(?:['_][A-Za-z]{1,40}){0,3}|[A-Za-z0-9]{1,40})["')\]]{0,3}[,.!?;:]{0,3}["')\]]{0,3}$/;
-/** Nothing but marks, none of which begins a path, a tag or an address. */
+/** Marks alone. Those that begin a path, a tag or an address are left out. */
 const MARKS = /^[-!"'()*+,.:;=?[\]]{1,8}$/;
 /** To the server these are the name of a folder (at a text's beginning also without letters), and a number with an exponent. */
 const TWO_DOTS = /(?:^|[^.])\.\.$/;

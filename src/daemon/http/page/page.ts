@@ -11,12 +11,13 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
 import { errorMessage } from "../../../core/errors.ts";
 import { weirCommand } from "../../../files/installation.ts";
+import { isSameSecret } from "../../../network/same-secret.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import { masked } from "../masked.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { readCode } from "./codes.ts";
-import { isToken, type Session, type Sessions } from "./sessions.ts";
+import type { Session, Sessions } from "./sessions.ts";
 import { channelPage, type Markup, overviewPage, sentencePage, signInPage } from "./views.ts";
 
 export interface PageParts {
@@ -84,13 +85,13 @@ export function createPage(parts: PageParts): Hono<Env> {
   const failures = new Failures(parts.now);
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
-    return why === null ? c.redirect("/", 303) : show(c, signInPage(why, weirCommand("open")), 403);
+    return why === null ? c.redirect("/", 303) : show(c, signInPage(why), 403);
   });
   page.use("*", async (c, next) => {
     const secret = getCookie(c, COOKIE);
     const session = secret === undefined ? undefined : sessions.of(secret);
     // Whatever is asked for: without a session nobody learns what there is.
-    if (session === undefined) return show(c, signInPage(null, weirCommand("open")), 401);
+    if (session === undefined) return show(c, signInPage(null), 401);
     c.set("session", session);
     await next();
     return undefined;
@@ -161,7 +162,7 @@ class Failures {
   }
 }
 
-/** @returns why nobody is signed in; null: somebody is */
+/** @returns a sentence about the refused code; null: the code was right */
 async function signIn(
   c: Context,
   { token, sessions, now }: PageParts,
@@ -181,7 +182,7 @@ async function signIn(
 
 async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {
   const { token } = await c.req.parseBody();
-  if (typeof token !== "string" || !isToken(c.var.session, token))
+  if (typeof token !== "string" || !isSameSecret(token, c.var.session.formToken))
     throw new HTTPException(403, { message: "A form must come from this page itself." });
   sessions.signOut(getCookie(c, COOKIE) ?? "");
   deleteCookie(c, COOKIE, { path: "/" });

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { SignInCode } from "./codes.ts";
 
 export interface Session {
@@ -17,7 +18,7 @@ const SECRET_BYTES = 32;
 
 interface Known extends Session {
   readonly since: number;
-  usedAt: number;
+  readonly usedAt: number;
 }
 
 /**
@@ -27,9 +28,10 @@ interface Known extends Session {
 export class Sessions {
   readonly #now: () => number;
   readonly #startedAt: number;
-  readonly #sessions = new Map<string, Known>();
-  /** Nonces of used codes, the oldest first. The clock may be set back: they are not forgotten by it. */
-  readonly #used = new Set<string>();
+  /** By the hashes of their secrets, the one that was idle longest first. */
+  readonly #sessions = new BoundedMap<Known>(MOST_SESSIONS);
+  /** Nonces of used codes. The clock may be set back: they are not forgotten by it. */
+  readonly #used = new BoundedMap<true>(MOST_USED);
 
   /** @param now ms */
   constructor(now: () => number) {
@@ -40,9 +42,7 @@ export class Sessions {
   /** @returns the secret of the new session; null: the code was used before, or is older than this process */
   signIn({ madeAt, nonce }: SignInCode): string | null {
     if (madeAt < this.#startedAt || this.#used.has(nonce)) return null;
-    this.#used.add(nonce);
-    if (this.#used.size > MOST_USED) removeFirst(this.#used);
-    if (this.#sessions.size >= MOST_SESSIONS) removeFirst(this.#sessions);
+    this.#used.set(nonce, true);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
     const now = this.#now();
     this.#sessions.set(hashOf(secret), { formToken: tokenOf(secret), since: now, usedAt: now });
@@ -54,28 +54,18 @@ export class Sessions {
     const now = this.#now();
     const key = hashOf(secret);
     const known = this.#sessions.get(key);
-    // The map is in the order of the last use.
-    this.#sessions.delete(key);
-    if (known === undefined || now - known.usedAt >= IDLE_MS || now - known.since >= LONGEST_MS)
+    if (known === undefined) return undefined;
+    if (now - known.usedAt >= IDLE_MS || now - known.since >= LONGEST_MS) {
+      this.#sessions.delete(key);
       return undefined;
-    known.usedAt = now;
-    this.#sessions.set(key, known);
+    }
+    this.#sessions.set(key, { ...known, usedAt: now });
     return known;
   }
 
   signOut(secret: string): void {
     this.#sessions.delete(hashOf(secret));
   }
-}
-
-/** Compares in constant time. */
-export function isToken({ formToken }: Session, token: string): boolean {
-  return timingSafeEqual(Buffer.from(hashOf(formToken)), Buffer.from(hashOf(token)));
-}
-
-function removeFirst(all: Set<string> | Map<string, unknown>): void {
-  const [first] = all.keys();
-  if (first !== undefined) all.delete(first);
 }
 
 function hashOf(secret: string): string {

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import type { ListedChannel } from "../../../admin/reports/channel-list.ts";
-import { formatLevel } from "../../../admin/reports/channel-list.ts";
+import { minute } from "../../../admin/reports/channel-format.ts";
+import { formatLevel, type ListedChannel } from "../../../admin/reports/channel-list.ts";
 import type { ChannelReport } from "../../../admin/reports/channel-report.ts";
 import type { PricedCompaction } from "../../../admin/reports/compaction-list.ts";
 import type { Card } from "../../../core/card.ts";
@@ -53,14 +53,14 @@ function signOutForm({ formToken }: Session): Markup {
 }
 
 /** @param why of a refused code; null: none was given */
-export function signInPage(why: string | null, command: string): Markup {
+export function signInPage(why: string | null): Markup {
   return document(
     "Sign in",
     null,
     html`<h1>Sign in</h1>
       <p>
-        Run <code>${command}</code> where the daemon runs. It prints an address with a code, which is valid
-        once, for a minute.
+        Run <code>${weirCommand("open")}</code> where the daemon runs. It prints an address with a code, which
+        is valid once, for a minute.
       </p>
       ${why === null ? "" : html`<p class="bad" role="alert">${why}</p>`}
       <form method="post" action="/page/sign-in">
@@ -242,9 +242,4 @@ export function sentencePage(title: string, sentence: string, session: Session |
       <p>${sentence}</p>
       <p><a href="/">Overview</a></p>`,
   );
-}
-
-/** In UTC. */
-function minute(at: Date): string {
-  return at.toISOString().slice(0, 16).replace("T", " ");
 }
