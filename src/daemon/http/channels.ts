@@ -3,12 +3,9 @@ import PQueue from "p-queue";
 import { type ListedChannel, listChannel } from "../../admin/reports/channel-list.ts";
 import { type ChannelReport, reportChannel } from "../../admin/reports/channel-report.ts";
 import { type PricedCompaction, readCompactions } from "../../admin/reports/compaction-list.ts";
-import { contextCard } from "../../admin/reports/context-card.ts";
-import type { Card } from "../../core/card.ts";
 import { usableTokens } from "../../context/usage.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
-import { masked } from "./masked.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelOverview } from "../../store/channels/overview.ts";
 import { budgetOf } from "../../turn/agent.ts";
@@ -42,7 +39,7 @@ export class ChannelReports {
     before: number | undefined,
     signal?: AbortSignal,
   ): Promise<{ readonly channels: readonly ChannelOnPage[]; readonly next: number | null }> {
-    return this.#one(async (daemon) => {
+    return this.read(async (daemon) => {
       const page = await daemon.store.overview.channels({ limit, before });
       const next = page.length < limit ? null : (page.at(-1)?.channel.id ?? null);
       return { channels: page.map((one) => onPage(one, daemon)), next };
@@ -51,32 +48,7 @@ export class ChannelReports {
 
   /** The request of a channel's next model call: `weir context --json`. */
   async context(name: string): Promise<ChannelReport> {
-    return this.#one(async (daemon) => reportOf(daemon, await findChannel(daemon, name)));
-  }
-
-  /**
-   * A channel as the page shows it: the card of `/context`, with the summaries in view and the newest compactions.
-   * @param mask masks the secrets of a text
-   * @param signal ends a request that waits in the queue
-   */
-  async view(
-    name: string,
-    limit: number,
-    mask: (text: string) => string,
-    signal: AbortSignal,
-  ): Promise<{
-    readonly card: Card;
-    readonly summaries: ChannelReport["summaries"];
-    readonly compactions: readonly PricedCompaction[];
-  }> {
-    return this.#one(async (daemon) => {
-      const channel = await findChannel(daemon, name);
-      // The card cuts texts: half a secret would not be found.
-      const report = masked(await reportOf(daemon, channel), mask);
-      const { jobs } = await readCompactions(daemon, channel.id, limit);
-      const card = contextCard(report, daemon.staffOf(channel).agent.time, "");
-      return { card: masked(card, mask), summaries: report.summaries, compactions: masked(jobs, mask) };
-    }, signal);
+    return this.read(async (daemon) => reportOf(daemon, await findChannel(daemon, name)));
   }
 
   /** A channel's compactions, the newest last: `weir compactions --json`. */
@@ -84,15 +56,19 @@ export class ChannelReports {
     name: string,
     limit: number,
   ): Promise<{ readonly compactions: readonly PricedCompaction[] }> {
-    return this.#one(async (daemon) => {
+    return this.read(async (daemon) => {
       const { id } = await findChannel(daemon, name);
       const { jobs } = await readCompactions(daemon, id, limit);
       return { compactions: jobs };
     });
   }
 
-  /** @throws HTTPException if there is no daemon yet, or too many reports wait */
-  async #one<Result>(
+  /**
+   * Reads a report when its turn comes.
+   * @param signal ends a request that waits
+   * @throws HTTPException if there is no daemon yet, or too many reports wait
+   */
+  async read<Result>(
     work: (daemon: ReportedDaemon) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
@@ -107,7 +83,8 @@ export class ChannelReports {
   }
 }
 
-async function reportOf(daemon: ReportedDaemon, channel: ChannelRow): Promise<ChannelReport> {
+/** A channel in numbers and texts, as `weir context --json`. */
+export async function reportOf(daemon: ReportedDaemon, channel: ChannelRow): Promise<ChannelReport> {
   const { store, staffOf, digesterOf, features } = daemon;
   const { agent, guests } = staffOf(channel);
   return reportChannel(
@@ -126,8 +103,8 @@ async function reportOf(daemon: ReportedDaemon, channel: ChannelRow): Promise<Ch
   );
 }
 
-/** @throws HTTPException if there is none */
-async function findChannel({ store }: ReportedDaemon, name: string): Promise<ChannelRow> {
+/** @param name an address, as people write it @throws HTTPException if there is none */
+export async function findChannel({ store }: ReportedDaemon, name: string): Promise<ChannelRow> {
   // Postgres accepts no text with a NUL character.
   const channel = name.includes("\0") ? undefined : await store.channels.find(parseAddress(name));
   if (channel === undefined)

@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/page.ts, src/daemon/http/page/views.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
+// proves: src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

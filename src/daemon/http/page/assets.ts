@@ -26,7 +26,7 @@ body { margin: 0 auto; max-width: 72rem; padding: 16px; background: var(--bg); c
 a { color: var(--link); }
 h1 { font-size: 28px; margin: 16px 0; overflow-wrap: anywhere; }
 h2 { font-size: 20px; margin: 24px 0 8px; }
-header { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; }
+header, nav { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; }
 header form { margin-left: auto; }
 .dim { color: var(--dim); font-size: 14px; }
 .ok::before { content: "✓ "; } .ok { color: var(--ok); }

@@ -6,6 +6,7 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
@@ -14,11 +15,11 @@ import { weirCommand } from "../../../files/installation.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
-import { masked } from "../masked.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { readCode } from "./codes.ts";
 import type { Session, Sessions } from "./sessions.ts";
-import { channelPage, type Markup, overviewPage, sentencePage, signInPage } from "./views.ts";
+import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
+import { PLACES } from "./places/places.ts";
 
 export interface PageParts {
   readonly readiness: Readiness;
@@ -41,8 +42,8 @@ const COOKIE = "weir_page";
 const MOST_FAILURES = 10;
 const FAILURES_MS = 60_000;
 const MAX_FORM_BYTES = 4096;
-const CHANNELS_ON_PAGE = 50;
-const COMPACTIONS_ON_PAGE = 20;
+
+const LINKS: readonly Link[] = PLACES.flatMap(({ path, name }) => (name === null ? [] : [{ path, name }]));
 
 const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
@@ -61,7 +62,7 @@ export function isPageTarget(target: string): boolean {
 }
 
 export function createPage(parts: PageParts): Hono<Env> {
-  const { readiness, channels, mask, host, log, sessions } = parts;
+  const { readiness, channels: reports, mask, host, log, sessions } = parts;
   const page = new Hono<Env>();
   const show = async (c: Context, markup: Markup, status: ContentfulStatusCode = 200): Promise<Response> =>
     // Also a secret that became one only when control characters were removed.
@@ -97,22 +98,25 @@ export function createPage(parts: PageParts): Hono<Env> {
     return undefined;
   });
   page.post("/page/sign-out", async (c) => signOut(c, sessions));
-  page.get("/", async (c) => {
-    const before = Number(c.req.query("before"));
-    const from = Number.isSafeInteger(before) && before > 0 ? before : undefined;
-    const listed = await channels.list(CHANNELS_ON_PAGE, from, c.req.raw.signal);
-    const { checks } = await readiness.report();
-    return show(c, overviewPage(c.var.session, masked({ checks, ...listed }, mask)));
-  });
-  page.get("/page/channel", async (c) => {
-    const name = c.req.query("id") ?? "";
-    const view = await channels.view(name, COMPACTIONS_ON_PAGE, mask, c.req.raw.signal);
-    return show(c, channelPage(c.var.session, view));
-  });
+  for (const place of PLACES)
+    page.get(place.path, async (c) => {
+      const { signal } = c.req.raw;
+      const query = (name: string): string => c.req.query(name) ?? "";
+      const { title, body } = await place.show({ reports, readiness, mask, query, signal });
+      return show(c, wholePage(title, c.var.session, LINKS, body));
+    });
   page.notFound(async (c) =>
     show(c, sentencePage("Not found", "There is nothing here.", c.var.session), 404),
   );
   return page;
+}
+
+/** A page that says one sentence. @param session null: nobody is signed in */
+function sentencePage(title: string, sentence: string, session: Session | null): Markup {
+  const body = html`<h1>${title}</h1>
+    <p>${sentence}</p>
+    <p><a href="/">Overview</a></p>`;
+  return wholePage(title, session, LINKS, body);
 }
 
 /** Other names are refused: a cookie of 127.0.0.1 goes to every program on this machine. */

@@ -1,0 +1,112 @@
+import { html } from "hono/html";
+import { weirCommand } from "../../../files/installation.ts";
+import { formatLevel } from "../../../admin/reports/channel-list.ts";
+import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
+import type { Session } from "./sessions.ts";
+
+/** Part of a page. Texts in it are escaped; `style=` and scripts in markup are refused by the policy. */
+export type Markup = ReturnType<typeof html>;
+
+/** An entry of the navigation. */
+export interface Link {
+  readonly path: string;
+  readonly name: string;
+}
+
+/** A whole document. @param session null: nobody is signed in, and nothing is named @param links of the navigation */
+export function wholePage(
+  title: string,
+  session: Session | null,
+  links: readonly Link[],
+  body: Markup,
+): Markup {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>${title} · Weir</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="${STYLE_ASSET.path}" integrity="${STYLE_ASSET.integrity}" />
+        <script type="module" src="${SCRIPT_ASSET.path}" integrity="${SCRIPT_ASSET.integrity}"></script>
+      </head>
+      <body>
+        <header>
+          <b>Weir</b>
+          ${
+            session === null
+              ? ""
+              : html`<nav>${links.map(({ path, name }) => html`<a href="${path}">${name}</a>`)}</nav>
+                  ${signOutForm(session)}`
+          }
+        </header>
+        <main>${body}</main>
+      </body>
+    </html>`;
+}
+
+function signOutForm({ formToken }: Session): Markup {
+  return html`<form method="post" action="/page/sign-out">
+    <input type="hidden" name="token" value="${formToken}" />
+    <button>Sign out</button>
+  </form>`;
+}
+
+/** @param why of a refused code; null: none was given */
+export function signInPage(why: string | null): Markup {
+  return wholePage(
+    "Sign in",
+    null,
+    [],
+    html`<h1>Sign in</h1>
+      <p>
+        Run <code>${weirCommand("open")}</code> where the daemon runs. It prints an address with a code, which
+        is valid once, for a minute.
+      </p>
+      ${why === null ? "" : html`<p class="bad" role="alert">${why}</p>`}
+      <form method="post" action="/page/sign-in">
+        <p>
+          <label>Code<br /><input name="code" required autocomplete="off" spellcheck="false" /></label>
+        </p>
+        <button>Sign in</button>
+      </form>`,
+  );
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly (Markup | string)[])[]): Markup {
+  return html`<table>
+    <thead>
+      <tr>
+        ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (cells) =>
+          html`<tr>
+            ${cells.map((cell) => html`<td>${cell}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** How full a window is. @param level null: not known */
+export function meter(level: number | null): Markup | "" {
+  if (level === null) return "";
+  return html`<meter
+    min="0"
+    max="1"
+    low="0.8"
+    high="0.95"
+    optimum="0.3"
+    value="${Math.min(1, level).toFixed(3)}"
+  >
+    ${formatLevel(level)}
+  </meter>`;
+}
+
+/** The page of a channel. @param name `platform:name` */
+export function channelPath(name: string): string {
+  return `/page/channel?id=${encodeURIComponent(name)}`;
+}

@@ -1,0 +1,28 @@
+import type { Readiness } from "../../metrics/readiness.ts";
+import type { ChannelReports } from "../channels.ts";
+import type { Markup } from "./markup.ts";
+
+/** One page that shows something to whoever is signed in. */
+export interface Place {
+  readonly path: string;
+  /** In the navigation; null: it is reached from another place. */
+  readonly name: string | null;
+  /** @throws HTTPException whose message people are shown */
+  show(asked: Asked): Promise<Shown>;
+}
+
+export interface Asked {
+  readonly reports: ChannelReports;
+  readonly readiness: Readiness;
+  /** Masks the secrets of a text: before it is cut, for half a secret would not be found. */
+  readonly mask: (text: string) => string;
+  /** A parameter of the address; "": there is none. */
+  readonly query: (name: string) => string;
+  /** Ends when nobody waits for the page any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface Shown {
+  readonly title: string;
+  readonly body: Markup;
+}

@@ -1,0 +1,6 @@
+import type { Place } from "../place.ts";
+import { channelPlace } from "./channel.ts";
+import { overviewPlace } from "./overview.ts";
+
+/** All places of the page, in the order of the navigation. */
+export const PLACES: readonly Place[] = [overviewPlace, channelPlace];
