@@ -1,7 +1,7 @@
 // proves: src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,13 +14,13 @@ import { startHttpService } from "../../../src/daemon/http/service.ts";
 import { createMonitor } from "../../../src/daemon/metrics/metrics.ts";
 import { runShared } from "../../support/command-line.ts";
 import { createTestDatabase } from "../../support/database.ts";
-import { ask, type HttpAnswer } from "../../support/http-client.ts";
+import { ask } from "../../support/http-client.ts";
+import { startPage } from "../../support/page.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { text } from "../../support/model-behaviours.ts";
 import { readConfig, startWeir } from "../../support/weir.ts";
 
 const SECRET = "sk-page-secret-0123456789";
-const lines: string[] = [];
 /** The page's clock stands still, so that no machine is too slow for a code. */
 const NOW = Date.now();
 const stack = new AsyncDisposableStack();
@@ -32,28 +32,9 @@ const database = stack.use(await createTestDatabase());
 const weir = stack.use(
   await startWeir({ connection: database.connection, modelUrl: model.url, apiKey: SECRET }),
 );
-const dataDir = await mkdtemp(path.join(tmpdir(), "weir-page-"));
-stack.defer(async () => rm(dataDir, { recursive: true, force: true }));
 const config = await readConfig({ connection: database.connection, modelUrl: model.url, apiKey: SECRET });
-const monitor = createMonitor("0");
-monitor.watch(weir.daemon);
-const service = stack.use(
-  await startHttpService({
-    config: { database: { ...config.database, dataDir } },
-    http: { host: "127.0.0.1", port: 0, token: null, hosts: [] },
-    version: "0",
-    monitor,
-    log: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
-    secrets: KnownSecrets.of(config),
-    now: () => NOW,
-  }),
-);
-service.watch(weir.daemon);
-const { port } = new URL(service.url);
-const token = (await readFile(path.join(dataDir, "http.token"), "utf8")).trim();
-const host = `${pageHost(token)}:${port}`;
-const own = { origin: `http://${host}`, "sec-fetch-site": "same-origin" };
-const FORM = "application/x-www-form-urlencoded";
+const page = stack.use(await startPage(weir.daemon, config, NOW));
+const { dataDir, port, token, host, own, lines, get, post, newCode, signIn } = page;
 
 await weir.say("where is the key? <img src=x onerror=alert(1)>", {
   room: 'room"><script>alert(1)</script>',
@@ -61,35 +42,6 @@ await weir.say("where is the key? <img src=x onerror=alert(1)>", {
 await weir.event("turn_settled");
 await weir.say(`my word is ${SECRET}`, { room: "dm-ann", kind: "dm" });
 await weir.event("turn_settled", (event) => event.channel === "test:dm-ann");
-
-async function get(where: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
-  return ask(`http://127.0.0.1:${port}${where}`, { headers: { host, ...headers } });
-}
-
-async function post(
-  where: string,
-  form: Record<string, string>,
-  headers: Record<string, string> = own,
-): Promise<HttpAnswer> {
-  const body = new URLSearchParams(form).toString();
-  return ask(`http://127.0.0.1:${port}${where}`, {
-    method: "POST",
-    headers: { host, "content-type": FORM, "content-length": String(body.length), ...headers },
-    body,
-  });
-}
-
-function newCode(now = NOW): string {
-  return makeCode(token, now);
-}
-
-async function signIn(): Promise<{ readonly cookie: string }> {
-  const { status, headers } = await post("/page/sign-in", { code: newCode() });
-  assert.equal(status, 303);
-  const [set = ""] = headers["set-cookie"] ?? [];
-  assert.match(set, /^weir_page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
-  return { cookie: set.split(";")[0] ?? "" };
-}
 
 const operator = await signIn();
 
@@ -229,18 +181,19 @@ test("there is no page where another program may read its requests", async (t) =
   assert.ok(typeof address === "object" && address !== null);
   const folder = await mkdtemp(path.join(tmpdir(), "weir-page-"));
   t.after(async () => rm(folder, { recursive: true, force: true }));
+  const warned: string[] = [];
   await using other = await startHttpService({
     config: { database: { ...config.database, dataDir: folder } },
     http: { host: "127.0.0.1", port: address.port, token: null, hosts: [] },
     version: "0",
     monitor: createMonitor("0"),
-    log: pino({ level: "warn" }, { write: (line: string) => void lines.push(line) }),
+    log: pino({ level: "warn" }, { write: (line: string) => void warned.push(line) }),
     secrets: KnownSecrets.of(config),
   });
   const { status, body } = await ask(`${other.url}/`);
   assert.equal(status, 401);
   assert.match(body, /show the token/);
-  assert.ok(lines.some((line) => line.includes("page_off: another program listens there")));
+  assert.ok(warned.some((line) => line.includes("page_off: another program listens there")));
   return undefined;
 });
 
