@@ -13,7 +13,8 @@ interface Fate {
 
 /**
  * What is wrong with the answers, by the platforms' own records: each question has exactly one, in the order in which they were
- * asked. A question that was changed or taken back may have none. One whose turn failed has the notice that says so.
+ * asked. A question that was changed or deleted may have none, or a late one: whoever is not connected hears of neither. One
+ * whose turn failed has the notice that says so.
  */
 export async function answerProblems(people: People, sql: Sql): Promise<string[]> {
   const fates = new Map(
@@ -62,7 +63,8 @@ function problemsIn(
       problems.push(`${one.mark} has no answer on ${room.platform}: it ${where}`);
     }
   }
-  const numbers = answered.map((mark) => Number(mark.slice(1)));
+  const changed = new Set(said.filter(({ isChanged }) => isChanged).map(({ mark }) => mark));
+  const numbers = answered.filter((mark) => !changed.has(mark)).map((mark) => Number(mark.slice(1)));
   const late = numbers.filter((number, index) => number < Math.max(0, ...numbers.slice(0, index)));
   if (late.length > 0)
     problems.push(`on ${room.platform} answers are out of order: ${late.map((one) => `g${one}`).join(" ")}`);

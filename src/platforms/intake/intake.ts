@@ -107,6 +107,8 @@ export class Intake {
   /** Which gaps the running search is for. */
   #sought: "all" | "recorded" = "all";
   #isConnected = false;
+  /** How often a connection began that replays nothing: changes between it and the one before are not heard. */
+  #freshConnections = 0;
   /** Since when this connection hears everything; null: the platform replays what came before it. */
   #heardFrom: Date | null = null;
   #isOverflowing = false;
@@ -154,6 +156,7 @@ export class Intake {
    */
   resume(sought: "all" | "recorded" = "all"): void {
     this.#isConnected = true;
+    if (sought === "all") this.#freshConnections++;
     this.#heardFrom = sought === "all" ? beginOfSecond(this.#parts.now()) : null;
     this.#findGaps(sought);
     this.#watermark.start();
@@ -267,7 +270,14 @@ export class Intake {
     const { now, catchUpMaxAgeMs: maxAgeMs } = this.#parts;
     const asked = event.type === "edit" ? askingIfNew(event, now().getTime() - maxAgeMs) : event;
     const heard = this.#heardFrom !== null && asked.at < this.#heardFrom ? asLate(asked) : asked;
-    const { receipt } = await this.#channels.add(home.channel.name, async () => this.#take(heard, home));
+    const heardOn = this.#freshConnections;
+    const { receipt } = await this.#channels.add(home.channel.name, async () => {
+      const taking = await this.#take(heard, home);
+      // Its deletion or edit may be among what was not heard: another look at the channel finds it.
+      const mayBeChanged = event.type === "message" && heardOn !== this.#freshConnections;
+      if (mayBeChanged && taking !== NOT_TAKEN) this.miss(home.channel.name, async () => [home]);
+      return taking;
+    });
     return receipt;
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { until } from "../../support/patience.ts";
 import type { RecordingInbox } from "../recording-inbox.ts";
 import { gapAfter, hand, open } from "./open-intake.ts";
 import { HOME, said, type ScriptedHistory } from "./scripted-history.ts";
@@ -77,5 +78,26 @@ test("where it is over before the next event, what was missed since its page com
   letGo();
   await live;
   assert.deepEqual([...new Set(got())], ["+3", "+2", "+4", "+5"]);
+  intake.close();
+});
+
+test("a message that still waits when the connection is lost, and is deleted before the next one, is deleted", async () => {
+  const { inbox, history, intake, got } = open();
+  const rest = Promise.withResolvers<void>();
+  history.add(1);
+  inbox.gaps = [gapAfter(1)];
+  const letGo = holdPage(history, rest.promise);
+  intake.resume();
+  inbox.gapOf = async () => Promise.resolve(gapAfter(3));
+  const waiting = hand(intake, said(2), HOME);
+  await delay(10);
+  intake.interrupt();
+  history.add(3);
+  intake.resume();
+  letGo();
+  rest.resolve();
+  await waiting;
+  await until("deletion", () => got().includes("-2"));
+  assert.deepEqual([...new Set(got())], ["+3", "+2", "-2"]);
   intake.close();
 });
