@@ -33,6 +33,12 @@ export class ChannelReports {
     this.#daemon = daemon;
   }
 
+  /** @throws HTTPException if there is none yet */
+  get daemon(): ReportedDaemon {
+    if (this.#daemon === null) throw new HTTPException(503, { message: "the daemon is still starting" });
+    return this.#daemon;
+  }
+
   /** The newest first. @param before the `next` of the page before */
   async list(
     limit: number,
@@ -72,8 +78,7 @@ export class ChannelReports {
     work: (daemon: ReportedDaemon) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const daemon = this.#daemon;
-    if (daemon === null) throw new HTTPException(503, { message: "the daemon is still starting" });
+    const { daemon } = this;
     if (this.#queue.size >= MAX_WAITING)
       throw new HTTPException(503, { message: "too many reports are asked for at a time" });
     return this.#queue.add(async () => {

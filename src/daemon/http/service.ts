@@ -83,7 +83,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const page = createPage({
     ...shared,
     host: hostHeader(pageHost(token.text), listening.port),
-    sessions: new Sessions(now),
+    sessions: new Sessions(() => channels.daemon.store.pageSessions, now),
     token: token.text,
     now,
   });

@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
+// proves: src/store/page/page-sessions.ts, migrations/0093_page_sessions.sql, src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { Sessions } from "../../../src/daemon/http/page/sessions.ts";
 import { startHttpService } from "../../../src/daemon/http/service.ts";
 import { createMonitor } from "../../../src/daemon/metrics/metrics.ts";
 import { runShared } from "../../support/command-line.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { createTestDatabase, withClient } from "../../support/database.ts";
 import { ask } from "../../support/http-client.ts";
 import { startPage } from "../../support/page.ts";
 import { startModelServer } from "../../support/model-server.ts";
@@ -243,17 +243,43 @@ test("a code is of its token and its time", () => {
   assert.notEqual(pageHost("one token"), pageHost("another"));
 });
 
-test("sessions end when they are idle, and of too many the one that was idle longest", () => {
-  let now = 10_000;
-  const sessions = new Sessions(() => now);
-  const codeOf = (nonce: string) => ({ madeAt: now, nonce });
-  const first = sessions.signIn(codeOf("0")) ?? "";
-  assert.equal(sessions.signIn({ ...codeOf("old"), madeAt: 9999 }), null, "made before this process");
-  const second = sessions.signIn(codeOf("1")) ?? "";
-  assert.notEqual(sessions.of(first), undefined);
-  for (let count = 2; count <= 100; count++) sessions.signIn(codeOf(String(count)));
-  assert.equal(sessions.of(second), undefined, "it was idle longest");
-  assert.notEqual(sessions.of(first), undefined);
+test("a session outlives its daemon, ends when it is idle or a week old, and its code begins no other", async () => {
+  const { pageSessions } = weir.daemon.store;
+  let now = NOW;
+  const daemons = [1, 2].map(
+    () =>
+      new Sessions(
+        () => pageSessions,
+        () => now,
+      ),
+  );
+  const [one, other] = daemons;
+  assert.ok(one !== undefined && other !== undefined);
+  const code = { madeAt: now, nonce: "AAAAAAAAAAAAAA" };
+  const secret = await one.signIn(code);
+  assert.ok(secret !== null);
+  assert.equal(await other.signIn(code), null, "two daemons take one code once");
+  const session = await other.of(secret);
+  assert.deepEqual(session, await one.of(secret));
+  assert.notEqual(session, undefined);
+  await other.signOut(secret);
+  assert.equal(await one.of(secret), undefined);
+  assert.equal(await one.signIn(code), null, "also once it is signed out");
+  const idle = (await one.signIn({ madeAt: now, nonce: "BBBBBBBBBBBBBB" })) ?? "";
   now += 12 * 3_600_000;
-  assert.equal(sessions.of(first), undefined);
+  assert.equal(await one.of(idle), undefined);
+  const old = (await one.signIn({ madeAt: now, nonce: "CCCCCCCCCCCCCC" })) ?? "";
+  for (let hours = 0; hours < 7 * 24; hours += 8) {
+    assert.notEqual(await one.of(old), undefined, `${hours} h`);
+    now += 8 * 3_600_000;
+  }
+  assert.equal(await one.of(old), undefined);
+  await one.signIn({ madeAt: now, nonce: "DDDDDDDDDDDDDD" });
+  await withClient(database.connection, async (client) => {
+    const { rows } = await client.query(
+      "select count(*)::int as count from page_sessions where began_at < $1",
+      [new Date(now)],
+    );
+    assert.deepEqual(rows, [{ count: 0 }], "ended sessions are deleted");
+  });
 });

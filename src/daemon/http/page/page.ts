@@ -86,18 +86,23 @@ export function createPage(parts: PageParts): Hono<Env> {
   const failures = new Failures(parts.now);
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
+    log.info(why === null ? "page_signed_in" : "page_code_refused");
     return why === null ? c.redirect("/", 303) : show(c, signInPage(why), 403);
   });
   page.use("*", async (c, next) => {
     const secret = getCookie(c, COOKIE);
-    const session = secret === undefined ? undefined : sessions.of(secret);
+    const session = secret === undefined ? undefined : await sessions.of(secret);
     // Whatever is asked for: without a session nobody learns what there is.
     if (session === undefined) return show(c, signInPage(null), 401);
     c.set("session", session);
     await next();
     return undefined;
   });
-  page.post("/page/sign-out", async (c) => signOut(c, sessions));
+  page.post("/page/sign-out", async (c) => {
+    const answer = await signOut(c, sessions);
+    log.info("page_signed_out");
+    return answer;
+  });
   for (const place of PLACES)
     page.get(place.path, async (c) => {
       const { signal } = c.req.raw;
@@ -174,12 +179,12 @@ async function signIn(
 ): Promise<string | null> {
   const { code } = await c.req.parseBody();
   const read = typeof code === "string" ? readCode(token, code.trim(), now()) : null;
-  const secret = read === null ? null : sessions.signIn(read);
+  const secret = read === null ? null : await sessions.signIn(read);
   if (secret === null) {
     failures.add();
-    return "This code is not valid: it was used, is older than a minute or than the daemon, or is of another one.";
+    return "This code is not valid: it was used, is older than a minute, or is of another Weir.";
   }
-  sessions.signOut(getCookie(c, COOKIE) ?? "");
+  await sessions.signOut(getCookie(c, COOKIE) ?? "");
   setCookie(c, COOKIE, secret, { httpOnly: true, sameSite: "Strict", path: "/" });
   return null;
 }
@@ -188,7 +193,7 @@ async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {
   const { token } = await c.req.parseBody();
   if (typeof token !== "string" || !isSameSecret(token, c.var.session.formToken))
     throw new HTTPException(403, { message: "A form must come from this page itself." });
-  sessions.signOut(getCookie(c, COOKIE) ?? "");
+  await sessions.signOut(getCookie(c, COOKIE) ?? "");
   deleteCookie(c, COOKIE, { path: "/" });
   return c.redirect("/", 303);
 }
