@@ -134,10 +134,9 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   const building = buildDaemon({ ...found, log, logPlace, platforms, cluster, ...patience });
   await using daemon = await unlessEnded(building, patience.waitUntil);
   reload = () => void daemon.reload();
-  monitor?.watch(daemon);
-  http?.watch(daemon);
+  for (const watcher of [monitor, http]) watcher?.watch(daemon);
   otlp?.watch(daemon.events, serversOf(daemon));
-  terminals.watch(daemon);
+  terminals.watch(daemon, http?.hasPage === true);
   const owners = (): Config["platforms"] => daemon.current.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
   // In `lines` mode the person reads it among the first lines.
@@ -150,6 +149,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   if (terminal !== null) connections.start(true);
   await daemon.open();
   if (terminal === null) connections.start(false);
+  if (mode === null) say(io, readyLine(daemon, http));
   const isOver = await until(io, ending, daemon, terminals.own, mode);
   // A drain may take a while; this confirms the signal.
   if (ending.aborted) log.info({ deadlineMs: config.daemon.drainDeadlineMs }, "draining");
@@ -251,9 +251,17 @@ async function openHttp(
     return startHttpServiceOnceFree(options, ending);
   };
   const starting = waitUntil === undefined ? startHttpService(options) : onceFree(waitUntil);
-  const service = await unlessEnded(starting, waitUntil);
+  let service: HttpService;
+  try {
+    service = await unlessEnded(starting, waitUntil);
+  } catch (error) {
+    // Nobody has asked for it.
+    if (!http.mayMove || error instanceof WaitEndedError) throw error;
+    parts.log.warn({ why: errorMessage(error) }, "http_off");
+    return null;
+  }
   const { newToken } = service;
-  if (newToken !== null)
+  if (newToken !== null && !http.mayMove)
     say(
       io,
       `HTTP at ${service.url} wants "Authorization: Bearer ${newToken.text}". It is kept in ${newToken.file}, and not shown again.`,
@@ -275,7 +283,6 @@ async function until(
   terminal: TerminalPlatform | null,
   mode: TerminalMode | null,
 ): Promise<boolean> {
-  if (mode === null) say(io, readyLine(daemon));
   io.tellReady();
   const stopped = aborted(AbortSignal.any([ending, daemon.lost]));
   await Promise.race(terminal === null ? [stopped] : [stopped, terminal.closed]);
@@ -284,9 +291,10 @@ async function until(
   return false;
 }
 
-function readyLine({ current, models }: Daemon): string {
+function readyLine({ current, models }: Daemon, http: HttpService | null): string {
   const { config } = current.setup;
-  return `Weir is ready: ${agents(config)}; ${models.describe()}; home ${config.home}`;
+  const page = http?.hasPage === true ? `; page: \`${weirCommand("open")}\`` : "";
+  return `Weir is ready: ${agents(config)}; ${models.describe()}; home ${config.home}${page}`;
 }
 
 function agents(config: Config): string {

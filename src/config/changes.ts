@@ -17,6 +17,7 @@ export interface Changes {
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   host: [".listen"],
   port: [".listen"],
+  mayMove: [".listen"],
   // The name of a model with a server of its own, and its needs besides a key.
   sentAs: [".model"],
   serverHeaders: [".base_url"],

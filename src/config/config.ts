@@ -177,6 +177,8 @@ export function configuredPrice(models: readonly ModelConfig[], model: string): 
 export interface HttpConfig {
   readonly host: string;
   readonly port: number;
+  /** Where another program has the port, the next free one is taken. */
+  readonly mayMove: boolean;
   /** Null: the one in the data folder. Never print it. */
   readonly token: string | null;
   /** Small letters, with or without a port. */

@@ -28,6 +28,8 @@ import { bindingSchema } from "./schema/platforms.ts";
 import { type CompleteFile, type FileConfig, fileSchema } from "./schema/file.ts";
 import { isTable } from "./value-tree.ts";
 
+/** Of the HTTP service, where nobody has chosen one. */
+const OWN_ADDRESS = "127.0.0.1:8420";
 /** Share of the window by which the default target is below the background threshold. */
 const TARGET_BELOW_BACKGROUND = 0.2;
 /** The same for the plain preset, whose cuts take their share and no more. */
@@ -241,7 +243,13 @@ function resolveHttp(
   { httpToken: token }: References,
 ): HttpConfig | null {
   if (listen === "") return null;
-  return { ...hostAndPort(listen), token, hosts: hosts.map((name) => name.toLowerCase()) };
+  const mayMove = listen === "auto";
+  return {
+    ...hostAndPort(mayMove ? OWN_ADDRESS : listen),
+    mayMove,
+    token,
+    hosts: hosts.map((name) => name.toLowerCase()),
+  };
 }
 
 function resolveCluster(

@@ -96,7 +96,6 @@ test("a token that is new, other or gone waits, and no list of people is widened
 
 /** Tables that are off by default, switched on: of one that is off only its switch is told. */
 const ALL_ON: Readonly<Record<string, string>> = {
-  "http.listen": '"127.0.0.1:8420"',
   "platforms.loopback.url": '"http://127.0.0.1:1"',
   "llm.embeddings.model": '"vectors"',
   "llm.embeddings.base_url": '"http://127.0.0.1:3/v1"',

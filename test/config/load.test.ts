@@ -109,7 +109,7 @@ memory_share = "channel"
 test("the HTTP service has a host, a port, its own names in small letters, and a token where one is set", (t) => {
   const file = `[http]\nlisten = "[::1]:8420"\nhosts = ["Weir.internal"]\n`;
   const cwd = folderWith(t, { "config.toml": file });
-  const expected = { host: "::1", port: 8420, token: null, hosts: ["weir.internal"] };
+  const expected = { host: "::1", port: 8420, mayMove: false, token: null, hosts: ["weir.internal"] };
   assert.deepEqual(loadConfig({ cwd, env: {} }).http, expected);
   const token = "a-token-of-some-length";
   assert.deepEqual(loadConfig({ cwd, env: { WEIR_HTTP_TOKEN: token } }).http, { ...expected, token });
@@ -175,7 +175,7 @@ suite("without a file", () => {
       },
       prompts: { language: "en", dir: null },
       platforms: { loopback: null, ...Object.fromEntries(CHAT_PLATFORMS.map((key) => [key, null])) },
-      http: null,
+      http: { host: "127.0.0.1", port: 8420, mayMove: true, token: null, hosts: [] },
       cluster: null,
       bindings: CHAT_PLATFORMS.map((platform) => ({ ...DEFAULT_BINDING, platform })),
       agents: DEFAULT_AGENTS,

@@ -51,7 +51,7 @@ export async function startPage(daemon: Daemon, config: Config, now: number): Pr
   const service = stack.use(
     await startHttpService({
       config: { database: { ...config.database, dataDir } },
-      http: { host: "127.0.0.1", port: 0, token: null, hosts: [] },
+      http: { host: "127.0.0.1", port: 0, token: null, hosts: [], mayMove: false },
       version: "0",
       monitor,
       log: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),

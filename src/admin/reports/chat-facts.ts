@@ -5,17 +5,26 @@ import type { TimeFormat } from "../../text/time.ts";
 import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.ts";
 import { weirCommand } from "../../files/installation.ts";
 
+/** What a terminal's person is told besides the daemon's own report. */
+export interface ChatPlace {
+  /** Where Weir runs: in the process of the terminal, in a daemon, or in that of another chat, with which it ends. */
+  readonly runs: "here" | "daemon" | "chat";
+  /** The operator's folder. */
+  readonly home: string;
+  /** The daemon serves the page. */
+  readonly hasPage: boolean;
+}
+
 /**
  * Facts about Weir for the person at a terminal, one a line. Pure.
- * @param home the operator's folder; default: not shown
- * @param runs where Weir runs: in the process of the terminal, in a daemon, or in that of another chat, with which it ends
+ * @param place default: of a daemon, without its home and its page
  */
 export function describeForChat(
   { version, pid, startedAt, server, platforms, log }: DaemonStatus,
   time: TimeFormat,
-  runs: "here" | "daemon" | "chat" = "daemon",
-  home?: string,
+  place?: ChatPlace,
 ): string[] {
+  const { runs = "daemon", home, hasPage = false } = place ?? {};
   const at = (date: Date): string => time.minute(date);
   const end = runs === "chat" ? "; it ends with that chat" : "";
   const facts: (readonly [string, string])[] = [
@@ -25,6 +34,7 @@ export function describeForChat(
     ),
     ...(home === undefined ? [] : [["home", home] as const]),
     ...(log === undefined ? [] : [["log", log] as const]),
+    ...(hasPage ? [["page", `\`${weirCommand("open")}\` prints its address`] as const] : []),
     ...(runs === "here"
       ? []
       : [[runs, `Weir ${version}, process ${pid}, since ${at(startedAt)}${end}`] as const]),

@@ -86,12 +86,19 @@ export class Terminals {
     this.#shared?.remark(text);
   }
 
-  /** Connects the terminals to their daemon. To be called before the daemon opens. */
-  watch(daemon: Daemon): void {
+  /**
+   * Connects the terminals to their daemon. To be called before the daemon opens.
+   * @param hasPage it serves the page
+   */
+  watch(daemon: Daemon, hasPage: boolean): void {
     const { current } = daemon;
     const { explain, isDaemon, config } = this.#options;
     const facts = (runs: "here" | "daemon" | "chat"): string[] =>
-      describeForChat(daemon.status(), firstTimeFormat(current.setup.config), runs, config.home);
+      describeForChat(daemon.status(), firstTimeFormat(current.setup.config), {
+        runs,
+        home: config.home,
+        hasPage,
+      });
     this.#about = () => facts("here");
     const nameOf = (agent: string): string =>
       current.setup.config.agents.find(({ id }) => id === agent)?.name ?? agent;

@@ -211,18 +211,18 @@ export const fileSchema = z.strictObject({
     {
       listen: switchOption(
         z
-          .literal("")
+          .enum(["auto", ""])
           .or(listenAddress("127.0.0.1:8420"))
-          .describe('an address to listen on, such as "127.0.0.1:8420", or "" to switch it off'),
-        "",
-        'Where `weir start` listens, such as "127.0.0.1:8420", this machine alone. Not encrypted: for ' +
-          'other machines put a TLS proxy in front. "": nowhere.',
+          .describe('"auto", an address to listen on, such as "127.0.0.1:8420", or "" to switch it off'),
+        "auto",
+        'Where `weir start` listens. "auto": this machine alone, at port 8420 or the next free one. An address: ' +
+          'there and nowhere else; not encrypted, so for other machines put a TLS proxy in front. "": nowhere.',
       ),
       token: startOption(
         secret,
         "env:WEIR_HTTP_TOKEN",
         "What clients send as `Authorization: Bearer ...`, at least 16 characters. Without it Weir makes " +
-          "one, prints it once and keeps it in http.token of the data folder.",
+          "one and keeps it in http.token of the data folder.",
       ),
       hosts: startOption(
         names("names by which clients call this machine"),

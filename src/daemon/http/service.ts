@@ -18,6 +18,7 @@ import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts, type Listening } from "./guard.ts";
 import type { Monitor } from "../metrics/metrics.ts";
+import { keepAddress } from "./page/address.ts";
 import { pageHost } from "./page/codes.ts";
 import { createPage, isPageTarget } from "./page/page.ts";
 import { Sessions } from "./page/sessions.ts";
@@ -26,6 +27,8 @@ import { openToken, SHOW_TOKEN } from "./token.ts";
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
 export interface HttpService extends AsyncDisposable {
   readonly url: string;
+  /** It serves the page for browsers of this machine. */
+  readonly hasPage: boolean;
   /** A newly created token and its file; null: it is not new. */
   readonly newToken: { readonly text: string; readonly file: string } | null;
   /** Sets the daemon whose channels it reports on. */
@@ -63,83 +66,99 @@ const MAX_CONNECTIONS = 1024;
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
   const { config, http, version, monitor, log, secrets, now = Date.now } = options;
+  const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
-  const server = createLimitedServer();
-  const listening = { host: http.host, port: await listen(server, http) };
-  // Without a listener, a process that has no file descriptor left for one more client would end.
-  server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
-  stack.defer(async () => close(server));
+  const { servers, listening, hasPage } = await openServers(http);
+  for (const server of servers) {
+    // Without a listener, a process that has no file descriptor left for one more client would end.
+    server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
+    stack.defer(async () => close(server));
+  }
   // After listening: a new token is shown only once, and a failed start shows none.
-  const token = await openToken(http.token, config.database.dataDir);
+  const token = await openToken(http.token, dataDir);
   const channels = new ChannelReports();
   secrets.add([token.text]);
-  const shared = { ...monitor, channels, mask: secrets.masked, log };
-  const app = createApp({
-    ...shared,
-    hosts: allowedHosts(listening, http.hosts),
-    version,
-    token: token.text,
-  });
-  const page = createPage({
-    ...shared,
-    host: hostHeader(pageHost(token.text), listening.port),
-    sessions: new Sessions(() => channels.daemon.store.pageSessions, now),
-    token: token.text,
-    now,
-  });
+  const { port } = listening;
+  const shared = { ...monitor, channels, mask: secrets.masked, log, token: token.text };
+  const app = createApp({ ...shared, hosts: allowedHosts(listening, http.hosts), version });
+  const sessions = new Sessions(() => channels.daemon.store.pageSessions, now);
+  const page = createPage({ ...shared, host: hostHeader(pageHost(token.text), port), port, sessions, now });
   // Other parts of the process use the global objects.
   const untouched = { overrideGlobalObjects: false };
   const [toApp, toPage] = [
     getRequestListener(app.fetch, untouched),
     getRequestListener(page.fetch, untouched),
   ];
-  const beside = await listenBeside(server, listening, log);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const isForPage = beside !== null && isPageTarget(request.url ?? "");
-    void (isForPage ? toPage : toApp)(request, response);
+    void (hasPage && isPageTarget(request.url ?? "") ? toPage : toApp)(request, response);
   };
-  server.on("request", answer);
-  for (const one of beside ?? []) {
-    one.on("request", answer);
-    stack.defer(async () => close(one));
-  }
-  const url = `http://${nameInUrl(listening.host)}:${listening.port}`;
+  for (const server of servers) server.on("request", answer);
+  const url = `http://${nameInUrl(listening.host)}:${port}`;
   log.info({ where: url }, "http_listens");
   if (!isLoopback(listening.host))
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
+  const isForHere = isLoopback(listening.host) || listening.host === "0.0.0.0";
+  if (!hasPage && isForHere) log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
+  const where = `${isLoopback(listening.host) ? nameInUrl(listening.host) : "127.0.0.1"}:${port}`;
+  const onUnwritten = (error: unknown): void =>
+    log.warn({ why: errorMessage(error) }, "page_address_not_written");
   const kept = stack.move();
   return {
     url,
+    hasPage,
     newToken: token.newIn === null ? null : { text: token.text, file: token.newIn },
-    watch: (daemon) => channels.watch(daemon),
+    watch(daemon) {
+      channels.watch(daemon);
+      // Not before: until then another daemon may have the data folder.
+      if (hasPage) kept.defer(keepAddress(dataDir, where, onUnwritten));
+    },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }
 
+interface Opened {
+  readonly servers: readonly Server[];
+  readonly listening: Listening;
+  /** Browsers of this machine reach these servers and no other program. */
+  readonly hasPage: boolean;
+}
+
+/** Ports from the built-in one on that are tried before any free one. */
+const TRIED_PORTS = 20;
+
+/** @throws OperatorError if it cannot listen there */
+async function openServers({ host, port: first, mayMove }: HttpConfig): Promise<Opened> {
+  if (!mayMove) return openAt({ host, port: first });
+  for (let port = first; port < first + TRIED_PORTS; port++) {
+    try {
+      const opened = await openAt({ host, port });
+      if (opened.hasPage) return opened;
+      await Promise.all(opened.servers.map(close));
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    }
+  }
+  return openAt({ host, port: 0 });
+}
+
 /**
- * Listens where browsers look for the page's name besides the service's own address: they take it for this machine, by `::1`
- * first and then by 127.0.0.1. No other program may have either.
- * @returns the further servers, which may be none; null: there can be no page
+ * Listens at an address, and where browsers look for the page's name besides: they take it for this machine, by `::1` first and
+ * then by 127.0.0.1. No other program may have either.
  */
-async function listenBeside(
-  server: Server,
-  { host, port }: Listening,
-  log: Logger,
-): Promise<readonly Server[] | null> {
+async function openAt({ host, port: wanted }: Listening): Promise<Opened> {
+  const server = createLimitedServer();
+  const listening = { host, port: await listen(server, { host, port: wanted }) };
   const bound = server.address();
   const address = typeof bound === "object" && bound !== null ? bound.address : host;
-  if (address === "::1" || address === "::") return [];
-  if (!isLoopback(address) && address !== "0.0.0.0") return null;
+  if (address === "::1" || address === "::") return { servers: [server], listening, hasPage: true };
+  if (!isLoopback(address) && address !== "0.0.0.0") return { servers: [server], listening, hasPage: false };
   const beside = createLimitedServer();
   try {
-    await listen(beside, { host: "::1", port });
-    beside.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
-    return [beside];
+    await listen(beside, { host: "::1", port: listening.port });
+    return { servers: [server, beside], listening, hasPage: true };
   } catch (error) {
     // Without IPv6 browsers use 127.0.0.1.
-    if (!isTaken(error)) return [];
-    log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
-    return null;
+    return { servers: [server], listening, hasPage: !isTaken(error) };
   }
 }
 

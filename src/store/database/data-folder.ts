@@ -9,6 +9,9 @@ export const SIGNING_KEY = "signing.key";
 /** What clients of the HTTP service have to show, where the operator sets no token. */
 export const HTTP_TOKEN = "http.token";
 
+/** Where the page of the daemon is. */
+export const PAGE_ADDRESS = "page.address";
+
 /** Which daemon has come last. */
 export const NEXT_DAEMON = "daemon.next";
 
@@ -35,6 +38,7 @@ const FILES: ReadonlySet<string> = new Set([
   "postgres.log.old",
   SIGNING_KEY,
   HTTP_TOKEN,
+  PAGE_ADDRESS,
   TYPED_HISTORY,
   `${TYPED_HISTORY}.new`,
 ]);

@@ -157,7 +157,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
         secrets: ["api-key-1-slack", "x"],
       },
     },
-    http: { host: "127.0.0.1", port: 8420, token: "http-token-1", hosts: [] },
+    http: { host: "127.0.0.1", port: 8420, token: "http-token-1", hosts: [], mayMove: false },
   });
   const text = `http-token-1 p@ssword in-query api-key-1 discord-1 api-key-1-slack ${address}?password=in-query x`;
   assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• ••• ••• x");

@@ -49,7 +49,7 @@ test("a folder with others' things in it is told of; one that is not there is no
 });
 
 test("a port that another program has is told of, one that a Weir has is as it should be", async () => {
-  const http = { host: "127.0.0.1", port: 0, token: null, hosts: [] };
+  const http = { host: "127.0.0.1", port: 0, token: null, hosts: [], mayMove: false };
   assert.deepEqual(await lookAtHttp({ http: null }), []);
   assert.equal((await lookAtHttp({ http }))[0]?.state, "ok");
   let isWeir = false;

@@ -1,4 +1,4 @@
-// proves: src/store/page/page-sessions.ts, migrations/0093_page_sessions.sql, src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts
+// proves: src/store/page/page-sessions.ts, migrations/0093_page_sessions.sql, src/daemon/http/page/page.ts, src/daemon/http/page/markup.ts, src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/channel.ts, src/daemon/http/page/sessions.ts, src/daemon/http/page/assets.ts, src/cli/open.ts, src/daemon/http/page/address.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,6 +8,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { pino } from "pino";
 import { KnownSecrets } from "../../../src/admin/secrets.ts";
+import { isPageAt, readAddress } from "../../../src/daemon/http/page/address.ts";
 import { CODE_VALID_MS, makeCode, pageHost, readCode } from "../../../src/daemon/http/page/codes.ts";
 import { Sessions } from "../../../src/daemon/http/page/sessions.ts";
 import { startHttpService } from "../../../src/daemon/http/service.ts";
@@ -15,6 +16,7 @@ import { createMonitor } from "../../../src/daemon/metrics/metrics.ts";
 import { runShared } from "../../support/command-line.ts";
 import { createTestDatabase, withClient } from "../../support/database.ts";
 import { ask } from "../../support/http-client.ts";
+import { until } from "../../support/patience.ts";
 import { startPage } from "../../support/page.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { text } from "../../support/model-behaviours.ts";
@@ -184,7 +186,7 @@ test("there is no page where another program may read its requests", async (t) =
   const warned: string[] = [];
   await using other = await startHttpService({
     config: { database: { ...config.database, dataDir: folder } },
-    http: { host: "127.0.0.1", port: address.port, token: null, hosts: [] },
+    http: { host: "127.0.0.1", port: address.port, token: null, hosts: [], mayMove: false },
     version: "0",
     monitor: createMonitor("0"),
     log: pino({ level: "warn" }, { write: (line: string) => void warned.push(line) }),
@@ -197,34 +199,66 @@ test("there is no page where another program may read its requests", async (t) =
   return undefined;
 });
 
-test("`weir open` prints an address that signs in, or says why there is none", async () => {
-  const run = async (listen: string, ...words: string[]) => {
-    await writeFile(
-      path.join(dataDir, "config.toml"),
-      `[database]\ndata_dir = ${JSON.stringify(dataDir)}\n[http]\nlisten = "${listen}"\n`,
-    );
-    const outcome = await runShared({
-      words: ["open", ...words],
-      cwd: dataDir,
-      env: { PATH: process.env["PATH"] },
-    });
+test("`weir open` prints an address that signs in, or says why there is none", async (t) => {
+  const empty = await mkdtemp(path.join(tmpdir(), "weir-page-"));
+  t.after(async () => rm(empty, { recursive: true, force: true }));
+  const run = async (folder: string, listen = "") => {
+    const file = path.join(dataDir, "config.toml");
+    await writeFile(file, `[database]\ndata_dir = ${JSON.stringify(folder)}\n${listen}`);
+    const outcome = await runShared({ words: ["open"], cwd: dataDir, env: { PATH: process.env["PATH"] } });
     assert.ok(outcome !== null);
     return outcome;
   };
-  const { code, out } = await run(`127.0.0.1:${port}`);
+  const { code, out } = await run(dataDir);
   assert.equal(code, 0);
   const { hash, host: named } = new URL(out[0] ?? "");
   assert.equal(named, host);
   assert.equal(out[1], `The code is valid once, for a minute: ${hash.slice(1)}`);
   const madeAt = Buffer.from(hash.slice(1), "base64url").readUIntBE(0, 6);
   assert.notEqual(readCode(token, hash.slice(1), madeAt), null);
-  const off = await run("");
+  const off = await run(dataDir, '[http]\nlisten = ""\n');
   assert.equal(off.code, 1);
-  assert.match(off.stderr, /The page is switched off: write `listen = "127\.0\.0\.1:8420"`/);
-  const nobody = await run("127.0.0.1:1");
-  assert.match(nobody.stderr, /No Weir of this data folder answers at 127\.0\.0\.1:1: run `.*start` first/);
-  for (const elsewhere of ["192.0.2.1:8420", "127.0.0.1:0"])
-    assert.match((await run(elsewhere)).stderr, /for browsers of this machine, at a port that stays/);
+  assert.match(off.stderr, /The page is switched off: write `listen = "auto"` under `\[http\]`/);
+  const nobody = await run(empty);
+  assert.match(nobody.stderr, /No Weir of this data folder serves the page: run `.*start` first/);
+});
+
+test("a code goes to no other program, whatever listens where the page was", async () => {
+  await until("address", () => readAddress(dataDir) === `127.0.0.1:${port}`);
+  assert.equal(await isPageAt(`127.0.0.1:${port}`, token), true);
+  assert.equal(await isPageAt(`127.0.0.1:${port}`, "another-token-of-some-length"), false);
+  // It passes the question on to the page, and its answer back.
+  const relay = createServer((request, response) => {
+    const { of: nonce } = Object.fromEntries(new URL(request.url ?? "", "http://relay").searchParams);
+    void get(`/page/proof?of=${nonce}`).then(({ body }) => response.end(body));
+  }).listen(0, "127.0.0.1");
+  await once(relay, "listening");
+  const address = relay.address();
+  assert.ok(typeof address === "object" && address !== null);
+  assert.equal(await isPageAt(`127.0.0.1:${address.port}`, token), false);
+  relay.close();
+});
+
+test("an address that nobody has chosen moves to the next free port, and is written down while a daemon is there", async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-page-"));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const open = async (mayMove: boolean) =>
+    startHttpService({
+      config: { database: { ...config.database, dataDir: folder } },
+      http: { host: "127.0.0.1", port, token: null, hosts: [], mayMove },
+      version: "0",
+      monitor: createMonitor("0"),
+      log: pino({ level: "silent" }),
+      secrets: KnownSecrets.of(config),
+    });
+  await assert.rejects(open(false), /another program listens there/);
+  const moved = await open(true);
+  assert.notEqual(new URL(moved.url).port, String(port));
+  assert.equal(readAddress(folder), null, "another daemon may have the data folder");
+  moved.watch(weir.daemon);
+  await until("address", () => readAddress(folder) === new URL(moved.url).host);
+  await moved[Symbol.asyncDispose]();
+  assert.equal(readAddress(folder), null);
 });
 
 test("a code is of its token and its time", () => {

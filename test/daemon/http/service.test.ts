@@ -30,7 +30,7 @@ async function openScene(t: TestContext): Promise<Scene> {
   return {
     options: (port) => ({
       config: { database: { ...config.database, dataDir } },
-      http: { host: "127.0.0.1", port, token: null, hosts: [] },
+      http: { host: "127.0.0.1", port, token: null, hosts: [], mayMove: false },
       version: "0",
       monitor: createMonitor("0"),
       log,

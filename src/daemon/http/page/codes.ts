@@ -45,6 +45,15 @@ export function readCode(token: string, text: string, now: number): SignInCode |
   return { madeAt, nonce: head.toString("base64url", TIME_BYTES) };
 }
 
+/**
+ * What only the daemon at this port can say: before a code is sent there, it shows that it has the token. Another program could pass
+ * the question on, but to another port.
+ * @param nonce of whoever asks
+ */
+export function proofOf(token: string, port: number, nonce: string): string {
+  return hmac(token, `the page at port ${port}, to ${nonce}`).toString("base64url");
+}
+
 function signatureOf(token: string, head: Buffer): Buffer {
   return hmac(token, `a code to sign in: ${head.toString("hex")}`).subarray(0, SIGNATURE_BYTES);
 }

@@ -16,7 +16,8 @@ import { isSameSecret } from "../../../network/same-secret.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
-import { readCode } from "./codes.ts";
+import { PROOF_PATH } from "./address.ts";
+import { proofOf, readCode } from "./codes.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
 import { PLACES } from "./places/places.ts";
@@ -30,6 +31,7 @@ export interface PageParts {
   readonly mask: (text: string) => string;
   /** The only `Host` that is answered. */
   readonly host: string;
+  readonly port: number;
   readonly log: Logger;
   /** ms */
   readonly now: () => number;
@@ -83,6 +85,9 @@ export function createPage(parts: PageParts): Hono<Env> {
     page.get(path, (c) =>
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );
+  page.get(PROOF_PATH, (c) =>
+    c.text(proofOf(parts.token, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
+  );
   const failures = new Failures(parts.now);
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
