@@ -257,10 +257,11 @@ export class Renderer {
 
   #saidBehind(entry: UserEntry | AssistantEntry, before: LineBefore | null): Said {
     const known = this.#said.get(entry);
+    // A long channel is rendered several times for one request: names are made readable once.
+    if (known !== undefined && headForm(known, before) === known.form) return known;
     const { key, who } = this.#speaker(entry);
     const line = known ?? { minute: this.#time.minute(entry.at), speaker: key };
     const form = headForm(line, before);
-    if (known?.form === form) return known;
     const body = known?.body ?? escapeLabels(entry.deleted ? this.#texts.deleted() : entry.text);
     const head = lineHead(form, line.minute, who);
     const tokens = estimateMessage({ role: "user", text: head + body });
