@@ -44,6 +44,7 @@ import { ReactionStore } from "./log/reactions.ts";
 import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
+import { TimelineStore } from "./channels/timeline.ts";
 import { SearchStore } from "./search/search.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { UsageStore } from "./turns/usage.ts";
@@ -118,6 +119,7 @@ export function createStore(
     retention: new RetentionStore(db, keys),
     reactions: new ReactionStore(db),
     overview: new OverviewStore(db),
+    timeline: new TimelineStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, learned),

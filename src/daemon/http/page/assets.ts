@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { CHANNEL_STYLE } from "./channel-style.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it. */
 export interface Asset {
@@ -59,7 +60,7 @@ if (code !== "" && field instanceof HTMLInputElement) {
 }
 `;
 
-export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYLE);
+export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYLE + CHANNEL_STYLE);
 export const SCRIPT_ASSET = asset("sign-in", "js", "text/javascript; charset=utf-8", SCRIPT);
 
 function asset(name: string, ending: string, type: string, text: string): Asset {

@@ -1,47 +1,78 @@
 import { html } from "hono/html";
-import { formatLevel } from "../../../../admin/reports/channel-list.ts";
 import type { ChannelReport } from "../../../../admin/reports/channel-report.ts";
-import { type PricedCompaction, readCompactions } from "../../../../admin/reports/compaction-list.ts";
 import { contextCard } from "../../../../admin/reports/context-card.ts";
+import { agentHere } from "../../../../channel/guests.ts";
+import { usableTokens } from "../../../../context/usage.ts";
 import type { Card } from "../../../../core/card.ts";
+import { agentId } from "../../../../core/ids.ts";
+import type { ChannelTimes, TimedRequest } from "../../../../store/channels/timeline.ts";
+import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import { displayable } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
-import { findChannel, reportOf } from "../../channels.ts";
+import type { TimeFormat } from "../../../../text/time.ts";
+import { budgetOf } from "../../../../turn/agent.ts";
+import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { type Markup, table } from "../markup.ts";
+import { channelPath, type Markup } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
-
-const COMPACTIONS_ON_PAGE = 20;
-const GAUGE_WIDTH = 1000;
+import { timelineSection } from "../timeline/section.ts";
+import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
 interface ChannelView {
   readonly card: Card;
-  readonly summaries: ChannelReport["summaries"];
-  readonly compactions: readonly PricedCompaction[];
+  readonly report: ChannelReport;
+  readonly timeline: Timeline | null;
+  readonly time: TimeFormat;
+  readonly path: string;
+  readonly span: number | null;
 }
 
-/** One channel: the card of `/context`, the summaries in view with their texts, and the newest compactions. */
+/** One channel: its last day, the card of `/context`, and the summaries in view with their texts. */
 export const channelPlace: Place = {
   path: "/page/channel",
   name: null,
   async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
-    const view = await reports.read(async (daemon) => {
+    const view = await reports.read(async (daemon): Promise<ChannelView> => {
       const channel = await findChannel(daemon, query("id"));
+      const report = await reportOf(daemon, channel);
+      const times = await daemon.store.timeline.read(channel.id);
+      const span = SPANS.find((one) => one === Number(query("span")) * 60_000) ?? null;
+      const timeline = timelineOf({
+        times: masked(times, mask),
+        now: Date.now(),
+        span,
+        shareOf: shareIn(daemon, channel, report),
+        usage: report.usage,
+      });
+      const { time } = daemon.staffOf(channel).agent;
       // The card cuts texts: half a secret would not be found.
-      const report = masked(await reportOf(daemon, channel), mask);
-      const { jobs } = await readCompactions(daemon, channel.id, COMPACTIONS_ON_PAGE);
-      const card = contextCard(report, daemon.staffOf(channel).agent.time, "");
-      return { card: masked(card, mask), summaries: report.summaries, compactions: masked(jobs, mask) };
+      const shown = masked(report, mask);
+      const card = masked(contextCard(shown, time, ""), mask);
+      return { card, report: shown, timeline, time, span, path: channelPath(report.channel) };
     }, signal);
     return { title: view.card.title, body: channelBody(view) };
   },
 };
 
-function channelBody({ card, summaries, compactions }: ChannelView): Markup {
+/** Measures requests of the agent that the report is about by its windows. */
+function shareIn(
+  { staffOf }: Pick<ReportedDaemon, "staffOf">,
+  channel: ChannelRow,
+  report: Pick<ChannelReport, "agent">,
+): (request: ChannelTimes["requests"][number]) => number | null {
+  const { agent: own, guests } = staffOf(channel);
+  const answering = agentHere(own, guests, agentId(report.agent));
+  return ({ agent, model, tokens }: TimedRequest) =>
+    answering === undefined || (agent ?? own.config.id) !== report.agent
+      ? null
+      : tokens / usableTokens(budgetOf(answering, model));
+}
+
+function channelBody({ card, report, timeline, time, path, span }: ChannelView): Markup {
   const { title, summary, bar, fields, lists } = card;
   return html`<h1>${title}</h1>
     <p>${summary}</p>
-    ${gauge(bar)}
+    ${timelineSection({ timeline, report, bar, time, path, span })}
     <table>
       ${fields.map(
         ({ label, value }) =>
@@ -60,12 +91,10 @@ function channelBody({ card, summaries, compactions }: ChannelView): Markup {
     )}
     <h2>Summaries in view</h2>
     ${
-      summaries.length === 0
+      report.summaries.length === 0
         ? html`<p class="dim">None: all of the conversation is still shown as it was said.</p>`
-        : summaries.map(summaryBand)
-    }
-    <h2>Compactions</h2>
-    ${compactions.length === 0 ? html`<p class="dim">None so far.</p>` : compactionTable(compactions)}`;
+        : report.summaries.map(summaryBand)
+    }`;
 }
 
 function summaryBand({
@@ -83,40 +112,4 @@ function summaryBand({
     </summary>
     <pre>${displayable(text)}</pre>
   </details>`;
-}
-
-function compactionTable(compactions: readonly PricedCompaction[]): Markup {
-  return table(
-    ["number", "kind", "tier", "state", "entries", "tokens"],
-    compactions
-      .toReversed()
-      .map(({ id, kind, tier, state, fromSeq, toSeq, sourceTokens, summary }) => [
-        String(id),
-        kind,
-        tier,
-        state,
-        `${formatNumber(fromSeq)}–${formatNumber(toSeq)}`,
-        `${formatNumber(sourceTokens)}${summary === null ? "" : ` → ${formatNumber(summary.tokens)}`}`,
-      ]),
-  );
-}
-
-/** How full the window is, with the marks at which compactions begin. */
-function gauge({ share, marks }: Card["bar"]): Markup {
-  const at = (part: number): string => String(Math.round(Math.min(1, Math.max(0, part)) * GAUGE_WIDTH));
-  const named = marks.map(({ label }) => label).join(", ");
-  return html`<svg
-      class="gauge"
-      viewBox="0 0 1000 40"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label="${formatLevel(share)} of the window; ${named}"
-    >
-      <rect class="room" x="0" y="8" width="1000" height="24" />
-      <rect class="used" x="0" y="8" width="${at(share)}" height="24" />
-      ${marks.map(
-        (mark) => html`<line class="mark" x1="${at(mark.share)}" x2="${at(mark.share)}" y1="2" y2="38" />`,
-      )}
-    </svg>
-    <p class="dim">${named}</p>`;
 }

@@ -1,0 +1,285 @@
+/**
+ * What a channel's last day looks like on one axis of time: how long replies took, when compactions ran, and how full the
+ * window was. Pure.
+ */
+
+import {
+  type ChannelTimes,
+  MOST_TURNS,
+  type TimedJob,
+  type TimedRequest,
+  type TimedTurn,
+} from "../../../../store/channels/timeline.ts";
+
+/** All times in ms of the wall clock. */
+export interface Axis {
+  readonly from: number;
+  readonly to: number;
+  /** Multiples of a round step, ascending. */
+  readonly ticks: readonly number[];
+  /** Now, or the newest that happened in a calm channel; a small margin follows. */
+  readonly end: number;
+  readonly isPast: boolean;
+}
+
+export interface Reply {
+  /** When people saw the first part of it. */
+  readonly at: number;
+  /** From the oldest message that it answers, ms. */
+  readonly ms: number;
+  /** A summary was being written between the message and the reply. */
+  readonly isBeside: boolean;
+}
+
+export interface JobBar {
+  readonly job: TimedJob;
+  readonly from: number;
+  /** Until when its summary was being written: work ends before a summary waits for its mark. */
+  readonly workTo: number;
+  /** When its summary came into the view; null: it has not. */
+  readonly landedAt: number | null;
+  /** Estimated tokens by which the view became shorter, as `/context` counts them; 0: it has not landed. */
+  readonly saved: number;
+  /** Replies that came while it was being written. */
+  readonly replies: readonly Reply[];
+}
+
+/** From here on the level is this share of the usable window. */
+export interface LevelStep {
+  readonly at: number;
+  readonly share: number;
+}
+
+/** Compactions that landed so near each other that a drawing shows them as one. */
+export interface Landing {
+  readonly at: number;
+  /** Estimated tokens. */
+  readonly saved: number;
+  readonly count: number;
+}
+
+/** Quantiles of replies, ms; null: there is none. */
+export interface Waits {
+  readonly count: number;
+  readonly half: number | null;
+  readonly most: number | null;
+}
+
+export interface Timeline {
+  readonly axis: Axis;
+  readonly replies: readonly Reply[];
+  /** When turns ended without an answer, because they failed. */
+  readonly failures: readonly number[];
+  readonly jobs: readonly JobBar[];
+  readonly landings: readonly Landing[];
+  readonly level: readonly LevelStep[];
+  /** All replies on the axis, and those that came while a summary was being written. */
+  readonly waits: Waits;
+  readonly waitsBeside: Waits;
+}
+
+export interface TimelineParts {
+  readonly times: ChannelTimes;
+  /** ms */
+  readonly now: number;
+  /** Length of the axis, ms; null: the shortest that shows all. */
+  readonly span: number | null;
+  /** Share of the usable window that a request takes; null: it is another agent's, and says nothing. */
+  readonly shareOf: (request: TimedRequest) => number | null;
+  /** The level of the next request, as `/context` shows it. */
+  readonly usage: number;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Lengths of the axis that may be asked for, ms. */
+export const SPANS: readonly number[] = [10, 30, 60, 180, 360, 720, 1440].map((minutes) => minutes * MINUTE);
+const DAY = 24 * HOUR;
+const SHORTEST = 10 * MINUTE;
+const STEPS: readonly number[] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * MINUTE);
+const MOST_TICKS = 8;
+/** An axis ends now if something happened so lately. */
+const CALM_MS = HOUR;
+/** Share of the axis that stays free at its ends, so that what stands there is not cut. */
+const MARGIN = 0.02;
+/** Landings within this share of the axis are one. */
+const NEAR = 0.06;
+/** Of the steps of the level within this share of the axis, the last is shown. */
+const FINEST = 1 / 400;
+
+const MIDDLE = 0.5;
+const NEARLY_ALL = 0.95;
+
+/** Puts a channel's times on one axis. Null: nothing happened there yet. */
+export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts): Timeline | null {
+  const work = times.jobs.map((job) => workOf(job, now));
+  const replies = times.turns.flatMap((turn) => replyOf(turn, work));
+  const failures = times.turns.flatMap(({ state, settledAt }) =>
+    state === "failed" && settledAt !== null ? [settledAt.getTime()] : [],
+  );
+  const moments = [
+    ...replies.flatMap(({ at, ms }) => [at - ms, at]),
+    ...failures,
+    ...work.flatMap(({ from, workTo, landedAt }) => [from, landedAt ?? workTo]),
+  ];
+  // Before the oldest turn that was read there were others.
+  const isCut = times.turns.length >= MOST_TURNS;
+  const earliest = isCut ? (times.turns[0]?.settledAt?.getTime() ?? -Infinity) : -Infinity;
+  const axis = axisOf(moments, now, span, earliest);
+  if (axis === null) return null;
+  const isOn = (at: number): boolean => at >= axis.from && at <= axis.to;
+  const shown = replies.filter(({ at }) => isOn(at));
+  const jobs = work
+    .filter(({ from, workTo, landedAt }) => from <= axis.to && (landedAt ?? workTo) >= axis.from)
+    .map((bar) => ({ ...bar, replies: shown.filter((reply) => isBeside(reply, bar)) }));
+  return {
+    axis,
+    replies: shown,
+    failures: failures.filter(isOn),
+    jobs,
+    landings: landingsOf(jobs, axis),
+    level: levelOf({ requests: times.requests, jobs: work, shareOf, usage }, axis),
+    waits: waitsOf(shown),
+    waitsBeside: waitsOf(shown.filter((reply) => reply.isBeside)),
+  };
+}
+
+type Work = Omit<JobBar, "replies">;
+
+function workOf(job: TimedJob, now: number): Work {
+  const { state, isAhead, createdAt, calledAt, endedAt, sourceTokens, summaryTokens } = job;
+  const from = createdAt.getTime();
+  const end = endedAt?.getTime() ?? null;
+  // Written ahead, it waits: only its model calls tell until when it was work.
+  const hasWaited = isAhead && state !== "running" && state !== "staged" && state !== "failed";
+  const workTo = hasWaited ? (calledAt?.getTime() ?? from) : (end ?? now);
+  const hasLanded = state === "committed" && end !== null && summaryTokens !== null;
+  return {
+    job,
+    from,
+    workTo: Math.max(from, workTo),
+    landedAt: hasLanded ? end : null,
+    saved: hasLanded ? sourceTokens - summaryTokens : 0,
+  };
+}
+
+function replyOf({ state, heardAt, shownAt, settledAt }: TimedTurn, work: readonly Work[]): Reply[] {
+  const end = shownAt ?? settledAt;
+  if (state !== "answered" || heardAt === null || end === null) return [];
+  const at = end.getTime();
+  const ms = Math.max(0, at - heardAt.getTime());
+  return [{ at, ms, isBeside: work.some((bar) => isBeside({ at, ms }, bar)) }];
+}
+
+function isBeside(
+  { at, ms }: Pick<Reply, "at" | "ms">,
+  { from, workTo }: Pick<Work, "from" | "workTo">,
+): boolean {
+  return at - ms <= workTo && at >= from;
+}
+
+/**
+ * The axis that shows what happened within a day of the newest moment.
+ * @param span ms; null: the shortest that shows all of it
+ * @param earliest it begins no earlier
+ */
+export function axisOf(
+  moments: readonly number[],
+  now: number,
+  span: number | null,
+  earliest = -Infinity,
+): Axis | null {
+  if (moments.length === 0) return null;
+  const newest = moments.reduce((most, at) => Math.max(most, at), -Infinity);
+  const isPast = now - newest > CALM_MS;
+  const end = isPast ? newest : Math.max(now, newest);
+  const first = Math.max(earliest, end - DAY);
+  const oldest = moments.reduce((least, at) => (at >= first ? Math.min(least, at) : least), newest);
+  const length = span ?? Math.max(SHORTEST, end - oldest);
+  const to = end + length * MARGIN;
+  const from = Math.max(earliest, end - length - (span === null ? length * MARGIN : 0));
+  const step = STEPS.find((one) => (to - from) / one <= MOST_TICKS) ?? 6 * HOUR;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) ticks.push(at);
+  return { from, to, ticks, end, isPast };
+}
+
+/** Place on the axis, from 0 to 1; moments beyond it are at its ends. */
+export function placeOf(at: number, { from, to }: Pick<Axis, "from" | "to">): number {
+  return Math.min(1, Math.max(0, (at - from) / (to - from)));
+}
+
+/** Neighbours become one: the place of the last, and the sum. */
+function landingsOf(jobs: readonly Work[], axis: Axis): Landing[] {
+  const landings: Landing[] = [];
+  const landed = jobs
+    .flatMap(({ landedAt, saved }) => (landedAt === null ? [] : [{ at: landedAt, saved, count: 1 }]))
+    .filter(({ at }) => at >= axis.from && at <= axis.to)
+    .toSorted((a, b) => a.at - b.at);
+  for (const { at, saved, count } of landed) {
+    const last = landings.at(-1);
+    if (last !== undefined && at - last.at < (axis.to - axis.from) * NEAR)
+      landings.splice(-1, 1, { at, saved: last.saved + saved, count: last.count + count });
+    else landings.push({ at, saved, count });
+  }
+  return landings;
+}
+
+/**
+ * The level from request to request. Requests are measured, landings are not: where one lies between two requests, the level
+ * falls there to that of the request after it, if it is lower.
+ */
+function levelOf(
+  {
+    requests,
+    jobs,
+    shareOf,
+    usage,
+  }: Pick<TimelineParts, "shareOf" | "usage"> &
+    Pick<ChannelTimes, "requests"> & { readonly jobs: readonly Work[] },
+  axis: Axis,
+): LevelStep[] {
+  const measured = requests
+    .flatMap((request) => {
+      const share = shareOf(request);
+      return share === null ? [] : [{ at: request.at.getTime(), share }];
+    })
+    .filter(({ at }) => at <= axis.end);
+  const landed = jobs
+    .flatMap(({ landedAt }) => landedAt ?? [])
+    .filter((at) => at <= axis.to)
+    .toSorted((a, b) => a - b);
+  const steps: LevelStep[] = [];
+  for (const [index, one] of measured.entries()) {
+    steps.push(one);
+    const next = measured[index + 1] ?? { at: axis.end, share: usage };
+    const fall = landed.find((at) => at > one.at && at < next.at);
+    if (fall !== undefined && next.share < one.share) steps.push({ at: fall, share: next.share });
+  }
+  steps.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
+  const before = steps.findLast(({ at }) => at < axis.from);
+  const within = steps.filter(({ at }) => at >= axis.from);
+  const shown = before === undefined ? within : [{ ...before, at: axis.from }, ...within];
+  const cell = ({ at }: LevelStep): number => Math.floor(placeOf(at, axis) / FINEST);
+  return shown.filter((step, index) => {
+    const next = shown[index + 1];
+    return next === undefined || cell(next) !== cell(step);
+  });
+}
+
+function waitsOf(replies: readonly Reply[]): Waits {
+  const sorted = replies.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  return { count: sorted.length, half: quantile(sorted, MIDDLE), most: quantile(sorted, NEARLY_ALL) };
+}
+
+/** The smallest value that at least this share does not exceed; null: there is none. @param sorted ascending */
+export function quantile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
+}
+
+/** Top of the scale of waits, ms: a round number above nearly all, so that one long wait makes no other invisible. */
+export function scaleOf({ half, most }: Waits): number {
+  const wanted = Math.max((most ?? 0) * 1.1, (half ?? 0) * 2, 1000);
+  const unit = 10 ** Math.floor(Math.log10(wanted));
+  return unit * ([1, 2, 5].find((factor) => factor * unit >= wanted) ?? 10);
+}
