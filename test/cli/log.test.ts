@@ -1,3 +1,4 @@
+// proves: src/cli/log.ts, src/admin/reports/log-entry.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -54,6 +55,8 @@ describe("a line of the log", () => {
     );
     assert.match(format(user, { coveredTo: 4, omittedTo: 5 }), /Ann \(omitted\): /);
     assert.match(format(user, { coveredTo: 5, omittedTo: 7 }), /Ann \(covered\): /);
+    const handed = { ...user, agent: agentId("cook"), chain: { id: turnId(1), hop: 1 } };
+    assert.match(format(handed), /Ann \(handed over, for cook\): /);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
+import type { SummarySpan } from "../../core/history.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
@@ -16,6 +17,8 @@ export interface ChannelReport extends ContextReport {
     readonly fromSeq: Seq;
     readonly toSeq: Seq;
     readonly entries: number;
+    /** Null: a reset, or nothing that is counted. */
+    readonly span: SummarySpan | null;
     readonly level: number;
     /** `digest`: made without a model; `reset`: it has no text. */
     readonly kind: "model" | "digest" | "reset";

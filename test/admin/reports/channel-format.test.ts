@@ -40,7 +40,7 @@ describe("a channel's report as a screen", () => {
   });
 
   test("shows each summary, oldest first, with what it stands for and its first words", () => {
-    const base = { tokens: 310, needsRedo: false };
+    const base = { tokens: 310, needsRedo: false, span: null };
     const text = screen({
       summaries: [
         { ...base, fromSeq: 1, toSeq: 40, entries: 40, level: 1, kind: "reset", tokens: 0, text: "" },

@@ -73,6 +73,7 @@ const FULL: ChannelReport = {
       fromSeq: 1,
       toSeq: 40,
       entries: 40,
+      span: null,
       level: 1,
       kind: "model",
       tokens: 310,
