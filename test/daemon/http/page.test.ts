@@ -90,8 +90,8 @@ test("a channel shows what `/context` shows, and its files may be kept by browse
   const { status, body } = await get("/page/channel?id=test%3Adm-ann", operator);
   assert.equal(status, 200);
   assert.match(body, /test:dm-ann · agent main/);
-  assert.match(body, /Level \d+ % of the usable window; next mark: background at/);
-  assert.match(body, /Log<\/th>\s*<td>2 entries/);
+  assert.match(body, /Level [\d.]+ % of the usable window; next mark: background at/);
+  assert.match(body, /Log<\/dt>\s*<dd>2 entries/);
   const [style = ""] = /\/page\/assets\/sign-in\.\w+\.js|\/page\/assets\/style\.\w+\.css/.exec(body) ?? [];
   const asset = await get(style);
   assert.deepEqual([asset.status, asset.headers["content-type"]], [200, "text/css; charset=utf-8"]);

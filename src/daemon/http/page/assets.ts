@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CHANNEL_STYLE } from "./channel-style.ts";
+import { CHANNEL_STYLE } from "./channel/style.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it. */
 export interface Asset {

@@ -4,21 +4,22 @@ import { contextCard } from "../../../../admin/reports/context-card.ts";
 import { agentHere } from "../../../../channel/guests.ts";
 import { usableTokens } from "../../../../context/usage.ts";
 import type { Card } from "../../../../core/card.ts";
+import { viewOrder } from "../../../../core/history.ts";
 import { agentId } from "../../../../core/ids.ts";
 import type { ChannelTimes, TimedRequest } from "../../../../store/channels/timeline.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
-import { displayable } from "../../../../text/displayable.ts";
-import { formatNumber } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { budgetOf } from "../../../../turn/agent.ts";
 import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
+import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
+import { nextRequest } from "../channel/next-request.ts";
 import { channelPath, type Markup } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
-interface ChannelView {
+interface ChannelView extends Pick<Conversation, "range" | "entries" | "channel"> {
   readonly card: Card;
   readonly report: ChannelReport;
   readonly timeline: Timeline | null;
@@ -27,7 +28,7 @@ interface ChannelView {
   readonly span: number | null;
 }
 
-/** One channel: its last day, the card of `/context`, and the summaries in view with their texts. */
+/** One channel: its last day, its conversation as the model has it, and what the next request is made of. */
 export const channelPlace: Place = {
   path: "/page/channel",
   name: null,
@@ -44,11 +45,23 @@ export const channelPlace: Place = {
         shareOf: shareIn(daemon, channel, report),
         usage: report.usage,
       });
+      const range = rangeBefore(report.log, Number(query("before")));
+      const entries = await daemon.store.log.readCurrent(channel.id, range.from, range.to);
       const { time } = daemon.staffOf(channel).agent;
       // The card cuts texts: half a secret would not be found.
       const shown = masked(report, mask);
       const card = masked(contextCard(shown, time, ""), mask);
-      return { card, report: shown, timeline, time, span, path: channelPath(report.channel) };
+      return {
+        card,
+        report: shown,
+        timeline,
+        time,
+        span,
+        path: channelPath(report.channel),
+        range,
+        entries: masked(viewOrder(entries), mask),
+        channel,
+      };
     }, signal);
     return { title: view.card.title, body: channelBody(view) };
   },
@@ -68,48 +81,21 @@ function shareIn(
       : tokens / usableTokens(budgetOf(answering, model));
 }
 
-function channelBody({ card, report, timeline, time, path, span }: ChannelView): Markup {
-  const { title, summary, bar, fields, lists } = card;
-  return html`<h1>${title}</h1>
-    <p>${summary}</p>
-    ${timelineSection({ timeline, report, bar, time, path, span })}
-    <table>
-      ${fields.map(
-        ({ label, value }) =>
-          html`<tr>
-            <th>${label}</th>
-            <td>${value}</td>
-          </tr>`,
-      )}
-    </table>
-    ${lists.map(
-      ({ label, lines }) =>
-        html`<h2>${label}</h2>
-          <ul>
-            ${lines.map((line) => html`<li>${line}</li>`)}
-          </ul>`,
-    )}
-    <h2>Summaries in view</h2>
-    ${
-      report.summaries.length === 0
-        ? html`<p class="dim">None: all of the conversation is still shown as it was said.</p>`
-        : report.summaries.map(summaryBand)
-    }`;
-}
-
-function summaryBand({
-  fromSeq,
-  toSeq,
-  entries,
-  level,
-  tokens,
-  text,
-}: ChannelReport["summaries"][number]): Markup {
-  return html`<details>
-    <summary>
-      Entries ${formatNumber(fromSeq)}–${formatNumber(toSeq)}: ${formatNumber(entries)} entries →
-      ${formatNumber(tokens)} tokens, level ${String(level)}
-    </summary>
-    <pre>${displayable(text)}</pre>
-  </details>`;
+function channelBody(view: ChannelView): Markup {
+  const { card, report, timeline, time, path, span, range, entries, channel } = view;
+  const newest = entries.at(-1);
+  return html`<h1>${card.title}</h1>
+    <p>${card.summary}</p>
+    ${timelineSection({ timeline, report, bar: card.bar, time, path, span })}
+    <div class="channel">
+      <section>
+        <h2>Conversation</h2>
+        <p class="dim">
+          As the model has
+          it${newest === undefined ? "" : html`; <a href="#entry-${newest.seq}">to the end</a>`}
+        </p>
+        ${conversation({ report, range, entries, channel, time })}
+      </section>
+      <aside>${nextRequest(report, card, time)}</aside>
+    </div>`;
 }

@@ -3,7 +3,7 @@
 import { html } from "hono/html";
 import type { Bar } from "../../../../core/card.ts";
 import type { Tier } from "../../../../core/compaction.ts";
-import { formatLevel } from "../../../../admin/reports/channel-list.ts";
+import { percent } from "../../../../admin/reports/channel-format.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { counted } from "../../../../text/text.ts";
@@ -214,7 +214,7 @@ function levelMarkup(
             <text x="0" y="${Number(yOf(next.share)) + 13}">${next.label}</text>`
     }
     <text class="now" x="100%" y="${Math.max(LEVEL.top + 12, Number(yOf(now)) - 4)}" text-anchor="end"
-      >${formatLevel(now)}</text
+      >${percent(now)}</text
     >`;
 }
 

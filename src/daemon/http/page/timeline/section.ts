@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { formatLevel } from "../../../../admin/reports/channel-list.ts";
+import { percent } from "../../../../admin/reports/channel-format.ts";
 import type { ChannelReport } from "../../../../admin/reports/channel-report.ts";
 import type { Bar } from "../../../../core/card.ts";
 import { formatNumber } from "../../../../text/format.ts";
@@ -27,7 +27,7 @@ export interface TimelineSection {
 /** What happened in a channel lately: replies, compactions and the level, drawn, in a sentence, and as a table. */
 export function timelineSection({ timeline, report, bar, time, path, span }: TimelineSection): Markup {
   const { next } = report.monitor;
-  const level = levelSentence(formatLevel(report.usage), next);
+  const level = levelSentence(percent(report.usage), next);
   if (timeline === null) return html`<p class="dim">Nothing was answered or compacted here yet. ${level}</p>`;
   const { axis } = timeline;
   const head = headline(timeline);
