@@ -11,6 +11,7 @@ import {
   type UnseenAnswer,
   type UserEntry,
 } from "../core/entry.ts";
+import { SliceCounter, type Slices } from "../async/cooperative.ts";
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { AgentId, Seq } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
@@ -84,6 +85,10 @@ export interface Perspective {
 
 const OF_CHANNEL: Perspective = { self: null, nameOf: (agent) => agent ?? "you" };
 
+/** Characters that are rendered before other work has its turn, and those that an entry costs beside its text. */
+const SLICE_CHARACTERS = 20_000;
+const ENTRY_CHARACTERS = 100;
+
 const STUB_SIZE: StubSize = { stubOver: 400, stubLength: 200 };
 
 /**
@@ -144,6 +149,16 @@ export class Renderer {
       return counts;
     };
     return (entry) => (tokens ??= count()).get(entry) ?? 0;
+  }
+
+  /** Renders entries ahead of a request with all of them: it then finds them rendered, and takes the thread for a moment only. */
+  *ahead(entries: readonly Entry[]): Slices<void> {
+    const slice = new SliceCounter(SLICE_CHARACTERS);
+    let before: LineBefore | null = null;
+    for (const entry of viewOrder(entries)) {
+      before = this.render(entry, {}, before).line;
+      if (slice.isOver(ENTRY_CHARACTERS + entry.text.length)) yield;
+    }
   }
 
   /** The system prompt as a message. It is the same for many requests, and measured once. */

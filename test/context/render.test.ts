@@ -418,3 +418,32 @@ test("what a tool has seen is told as the tool's, in a form that no name can hav
     "a person who is called so",
   );
 });
+
+test("entries that are rendered ahead, in slices, are found rendered, and read the same", () => {
+  let reads = 0;
+  const author = {
+    id: "u",
+    isBot: false,
+    get name() {
+      reads++;
+      return "Ann";
+    },
+  };
+  const entries = Array.from({ length: 600 }, (_, index): Entry => {
+    return { ...user, seq: index + 1, author, text: `line ${index}`, messageId: `m${index}` };
+  });
+  const textsBy = (by: Renderer): (string | undefined)[] => {
+    let before: ReturnType<Renderer["render"]>["line"] = null;
+    return entries.map((entry) => {
+      const { message, line } = by.render(entry, {}, before);
+      before = line;
+      return message?.text;
+    });
+  };
+  const plain = textsBy(new Renderer(createTimeFormat("UTC"), NO_TEXTS));
+  const rendering = new Renderer(createTimeFormat("UTC"), NO_TEXTS);
+  assert.ok([...rendering.ahead(entries)].length > 2, "other work has its turn meanwhile");
+  reads = 0;
+  assert.deepEqual(textsBy(rendering), plain);
+  assert.equal(reads, 0, "no line is put together again");
+});

@@ -1,3 +1,4 @@
+import { inSlices } from "../../async/cooperative.ts";
 import type { FolderTexts } from "../../channel/channel-context.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import type { SummarySpan } from "../../core/history.ts";
@@ -88,7 +89,9 @@ async function reportGuest(
   id: ChannelId,
 ): Promise<Omit<ContextReport, "log" | "monitor" | "omission" | "spent" | "compactions" | "channel">> {
   const { snapshot, situation } = await readRequest({ ...parts, agent }, id, true);
-  const report = reportContext(agent, await seen(snapshot), situation);
+  const shown = await seen(snapshot);
+  await inSlices(agent.renderer.ahead(shown.history.entries));
+  const report = reportContext(agent, shown, situation);
   const { log: _log, monitor: _monitor, omission: _omission, ...rest } = report;
   const { spent: _spent, compactions: _compactions, channel: _channel, ...own } = rest;
   return own;
@@ -106,6 +109,8 @@ export async function reportChannel(
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
+  // The report of a long channel must not keep others waiting.
+  await inSlices(agent.renderer.ahead(snapshot.history.entries));
   const { lastUsage } = snapshot;
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);
   return {
