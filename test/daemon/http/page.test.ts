@@ -106,6 +106,13 @@ test("a secret is shown in no form: neither hidden by control characters nor cut
   const { body } = await get("/", operator);
   assert.match(body, /test:room-/);
   assert.doesNotMatch(body, new RegExp(SECRET));
+  const cut = `${"x".repeat(3990)} ${SECRET}`;
+  await weir.say(cut, { room: "dm-ann", kind: "dm", addressed: false });
+  for (const where of ["channel", "source"]) {
+    const shown = await get(`/page/${where}?id=test:dm-ann`, operator);
+    assert.match(shown.body, /my word is/);
+    assert.doesNotMatch(shown.body, new RegExp(SECRET.slice(0, 8)));
+  }
 });
 
 test("a code signs in once, within its minute, by a form of the page itself", async () => {

@@ -1,13 +1,13 @@
 /** A channel's conversation as its model has it: summaries as bands, then the messages, and marks for all that is not shown. */
 
 import { html } from "hono/html";
-import { minute } from "../../../../admin/reports/channel-format.ts";
 import type { ChannelReport } from "../../../../admin/reports/channel-report.ts";
 import type { Entry } from "../../../../core/entry.ts";
 import type { Seq } from "../../../../core/ids.ts";
 import { displayable } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
+import type { TimeFormat } from "../../../../text/time.ts";
 import { channelPath, type Markup } from "../markup.ts";
 import { ENTRIES_ON_PAGE, entryList, type ListedEntries, sourcePath } from "./entries.ts";
 
@@ -48,7 +48,11 @@ export function conversation({ report, range, entries, channel, time }: Conversa
     band(summary, { name, memories, isOpen: index === summaries.length - 1 }),
   )}
   ${monitor.ahead.filter(({ kind }) => kind === "merge").map(mergedAhead)}
-  ${omission === null ? "" : omitted(name, log, omission)}
+  ${omission === null ? "" : omitted({ name, log, omission, time })}
+  ${stretches
+    // Of omitted entries none is shown below.
+    .filter(({ toSeq }) => toSeq < first)
+    .map((stretch) => html`<p class="dim">${writtenAhead(stretch)}</p>`)}
   ${summaries.length === 0 && omission === null ? html`<p class="dim">Nothing is summarised: the model is shown all of it as it was said.</p>` : ""}
   ${older > 0 ? html`<p><a href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these are in the view, too</span></p>` : ""}
   ${entryList({
@@ -101,15 +105,21 @@ function mergedAhead({ fromSeq, toSeq }: Stretch): Markup {
   </p>`;
 }
 
-function omitted(
-  name: string,
-  { coveredTo, omittedTo }: ChannelReport["log"],
-  { count, tokens, firstAt, lastAt }: NonNullable<ChannelReport["omission"]>,
-): Markup {
+function omitted({
+  name,
+  log: { coveredTo, omittedTo },
+  omission: { count, tokens, firstAt, lastAt },
+  time,
+}: {
+  readonly name: string;
+  readonly log: ChannelReport["log"];
+  readonly omission: NonNullable<ChannelReport["omission"]>;
+  readonly time: TimeFormat;
+}): Markup {
   return html`<p class="band omitted">
     <span class="warn">Omitted:</span> ${counted(count, "older message")} (${formatNumber(tokens)} tokens,
-    ${minute(firstAt)} to ${minute(lastAt)} UTC) had no room: the model is not shown them until a summary
-    covers them. <a href="${sourcePath(name, coveredTo + 1, omittedTo)}">The log has them</a>
+    ${time.minute(firstAt)} to ${time.minute(lastAt)}) had no room: the model is not shown them until a
+    summary covers them. <a href="${sourcePath(name, coveredTo + 1, omittedTo)}">The log has them</a>
   </p>`;
 }
 
@@ -123,8 +133,9 @@ function aheadBefore(entry: Entry, entries: readonly Entry[], stretches: readonl
   if (stretch === undefined) return null;
   const first = entries.find(({ seq }) => stretchOf(seq, [stretch]) !== undefined);
   if (first !== entry) return null;
-  return html`<li class="note ahead">
-    ┆ Entries ${formatNumber(stretch.fromSeq)}–${formatNumber(stretch.toSeq)}: their summary is written ahead,
-    and lands at the next mark.
-  </li>`;
+  return html`<li class="note ahead">${writtenAhead(stretch)}</li>`;
+}
+
+function writtenAhead({ fromSeq, toSeq }: Stretch): string {
+  return `┆ Entries ${formatNumber(fromSeq)}–${formatNumber(toSeq)}: their summary is written ahead, and lands at the next mark.`;
 }

@@ -1,12 +1,13 @@
 /** The style of the channel's page: the drawing of its last day, the conversation, and what the model gets. */
 export const CHANNEL_STYLE = `
 :root { --faint: color-mix(in srgb, var(--line) 30%, transparent); }
-figure { margin: 16px 0; padding: 12px 16px; background: var(--raised); border: 1px solid var(--faint); border-radius: 4px; }
-figcaption { display: flex; gap: 4px 16px; flex-wrap: wrap; justify-content: space-between; align-items: baseline; font-variant-numeric: tabular-nums; }
-.rows { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: 0 8px; margin: 12px 0 8px; }
-.names { display: grid; grid-template-rows: 72px 48px 128px; font-size: 14px; color: var(--dim); }
-.names span { align-self: center; }
-.names span:last-child { align-self: start; padding-top: 56px; }
+.day { margin: 16px 0; padding: 12px 16px; background: var(--raised); border: 1px solid var(--faint); border-radius: 4px; }
+.day figcaption { display: flex; gap: 4px 16px; flex-wrap: wrap; justify-content: space-between; align-items: baseline; font-variant-numeric: tabular-nums; }
+.day td { font-size: 14px; white-space: nowrap; }
+.day .rows { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: 0 8px; margin: 12px 0 8px; }
+.day .names { display: grid; grid-template-rows: 72px 48px 128px; font-size: 14px; color: var(--dim); }
+.day .names span { align-self: center; }
+.day .names span:last-child { align-self: start; padding-top: 56px; }
 svg.timeline { display: block; overflow: visible; font-variant-numeric: tabular-nums; }
 svg.timeline text { font-size: 12px; fill: var(--dim); stroke: var(--raised); stroke-width: 3px; paint-order: stroke; }
 svg.timeline .base { stroke: var(--faint); }
@@ -14,6 +15,7 @@ svg.timeline .beside { fill: var(--band); opacity: .14; }
 svg.timeline .half { stroke: var(--line); stroke-dasharray: 2 4; }
 svg.timeline .reply { stroke: var(--ok); stroke-width: 2px; }
 svg.timeline .reply.with { stroke: var(--band); stroke-width: 3px; }
+svg.timeline .over { fill: var(--text); }
 svg.timeline .failed { fill: var(--bad); }
 svg.timeline .job { fill: var(--band); }
 svg.timeline .job.aggressive { fill: var(--warn); }
@@ -31,22 +33,22 @@ svg.timeline .now { fill: var(--text); font-size: 14px; font-weight: 600; }
 .band { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 .band p { margin: 8px 0 0; }
 p.omitted { border-left-color: var(--warn); border-left-style: dashed; }
-.log { list-style: none; margin: 8px 0; padding: 0; }
+.log { list-style: none; font-size: 14px; margin: 8px 0; padding: 0; }
 .log li { display: grid; grid-template-columns: 3rem 9rem minmax(0, 1fr); gap: 0 8px; padding: 2px 8px; border-left: 4px solid transparent; }
 .log li:target { background: var(--band-bg); }
 .log li.ahead { border-left: 4px dotted var(--band); }
 .log li.note { display: block; font-size: 14px; margin-top: 8px; }
-.log time, .log small, .log .tool { color: var(--dim); font-size: 14px; }
-.log time { font-variant-numeric: tabular-nums; padding-top: 2px; }
+.log time, .log small, .log .tool { color: var(--dim); }
+.log time { font-variant-numeric: tabular-nums; }
 .log .who { font-weight: 600; overflow-wrap: anywhere; }
 .log .agent .who { color: var(--link); }
 .log .tool .who { font-weight: 400; }
 .log .tool .text { font: 13px/1.5 ui-monospace, monospace; }
 .log small { font-weight: 400; border: 1px solid var(--line); border-radius: 4px; padding: 0 4px; font-size: 12px; white-space: nowrap; }
-aside h2:first-child, section h2:first-child { margin-top: 8px; }
-aside { font-size: 14px; position: sticky; top: 8px; max-height: calc(100vh - 16px); overflow-y: auto; }
-aside ul { padding-left: 16px; }
-aside .stack { display: table; width: 100%; }
+.channel aside h2:first-child, .channel section h2:first-child { margin-top: 8px; }
+.channel aside { font-size: 14px; position: sticky; top: 8px; max-height: calc(100vh - 16px); overflow-y: auto; }
+.channel aside ul { padding-left: 16px; }
+.channel aside .stack { display: table; width: 100%; }
 .stack th { font-weight: 400; white-space: nowrap; }
 .stack th, .stack td { border: 0; padding: 2px 4px; vertical-align: middle; }
 .stack td:nth-child(2) { width: 100%; }
@@ -56,19 +58,22 @@ aside .stack { display: table; width: 100%; }
 .stack rect.summaries { fill: var(--band); }
 .stack rect.history { fill: var(--link); }
 .stack rect.due { fill: var(--ok); }
-dl { display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: 4px 8px; margin: 8px 0; }
-dt { color: var(--dim); }
-dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+.channel dl { display: grid; grid-template-columns: 7.5rem minmax(0, 1fr); gap: 4px 8px; margin: 8px 0; }
+.channel dt { color: var(--dim); }
+.channel dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 @media (max-width: 60rem) {
   .channel { grid-template-columns: minmax(0, 1fr); }
-  aside { position: static; max-height: none; }
+  .channel aside { position: static; max-height: none; }
 }
 details.plain { background: none; border: 0; padding: 0; }
 @media (max-width: 40rem) {
-  figure { padding: 8px; }
-  .rows { grid-template-columns: minmax(0, 1fr); }
+  .day { padding: 8px; }
+  .day .rows { grid-template-columns: minmax(0, 1fr); }
   .log li { grid-template-columns: 3rem minmax(0, 1fr); }
   .log .text { grid-column: 1 / -1; }
-  .names, svg.timeline .odd, svg.timeline .saved { display: none; }
+  .day .names { display: flex; gap: 8px; font-size: 12px; }
+  .day .names span:last-child { padding: 0; }
+  .day .names span + span::before { content: "↓ "; }
+  svg.timeline .odd, svg.timeline .saved { display: none; }
 }
 `;

@@ -39,7 +39,7 @@ export const channelPlace: Place = {
       const times = await daemon.store.timeline.read(channel.id);
       const span = SPANS.find((one) => one === Number(query("span")) * 60_000) ?? null;
       const timeline = timelineOf({
-        times: masked(times, mask),
+        times,
         now: Date.now(),
         span,
         shareOf: shareIn(daemon, channel, report),

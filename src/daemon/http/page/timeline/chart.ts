@@ -4,7 +4,7 @@ import { html } from "hono/html";
 import type { Bar } from "../../../../core/card.ts";
 import type { Tier } from "../../../../core/compaction.ts";
 import { percent } from "../../../../admin/reports/channel-format.ts";
-import { formatNumber } from "../../../../text/format.ts";
+import { formatNumber, formatSpan } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { counted } from "../../../../text/text.ts";
 import type { Markup } from "../markup.ts";
@@ -134,7 +134,13 @@ function repliesMarkup({ replies, failures, waits, axis }: Timeline, time: TimeF
         html`<text class="failed" x="${x(at, axis)}" y="${REPLIES.bottom - 4}" text-anchor="middle"
           >✕<title>${clock(at, time)}: a turn failed</title></text
         >`,
-    )} <text x="0" y="${REPLIES.top + 4}">${seconds(top)}</text>`;
+    )}
+    ${replies
+      .filter(({ ms }) => ms > top)
+      .map(({ at }) => html`<circle class="over" cx="${x(at, axis)}" cy="${REPLIES.top}" r="3" />`)}
+    <text x="0" y="${REPLIES.top + 4}">
+      ${top < 60_000 ? `${top / 1000} s` : formatSpan(top)}${replies.some(({ ms }) => ms > top) ? "; ● longer" : ""}
+    </text>`;
 }
 
 function jobMarkup(bar: JobBar, axis: Axis, time: TimeFormat): Markup {

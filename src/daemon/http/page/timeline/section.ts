@@ -9,6 +9,8 @@ import { chart, clock } from "./chart.ts";
 import { headline, jobEnd, levelSentence, replySentence, seconds } from "./sentences.ts";
 import { type JobBar, quantile, SPANS, type Timeline } from "./timeline.ts";
 
+const LEGEND =
+  "Shaded behind the replies: a summary was being written. The taller a bar, the more urgent; dotted: written ahead, it waits for its mark.";
 /** Compactions in the table, the newest. */
 const JOBS_IN_TABLE = 20;
 
@@ -39,14 +41,17 @@ export function timelineSection({ timeline, report, bar, time, path, span }: Tim
     next: next === null ? null : { label: `next: ${next.tier}`, share: next.at / report.usable },
     label: `${head}. ${said} ${level}`,
   };
-  const between = `${time.minute(new Date(axis.from))} to ${clock(axis.to, time)}${axis.isPast ? "; since then it is calm" : ""}`;
-  return html`<figure>
+  const between = `${time.minute(new Date(axis.from))} to ${clock(axis.end, time)}${axis.isPast ? "; since then it is calm" : ""}`;
+  return html`<figure class="day">
     <figcaption><b>${head}</b> <span class="dim">${between} · ${spanLinks(path, span)}</span></figcaption>
     <div class="rows">
       <div class="names"><span>replies</span><span>compactions</span><span>level</span></div>
       ${chart(drawn)}
     </div>
-    <p class="dim">${said}<br />${level} Marks: ${bar.marks.map(({ label }) => label).join(", ")}.</p>
+    <p class="dim">
+      ${said}<br />${level} Marks:
+      ${bar.marks.map(({ label }) => label).join(", ")}.${timeline.jobs.length === 0 ? "" : html`<br />${LEGEND}`}
+    </p>
     ${jobsTable(timeline.jobs, time)}
   </figure>`;
 }

@@ -95,7 +95,7 @@ const HOUR = 60 * MINUTE;
 /** Lengths of the axis that may be asked for, ms. */
 export const SPANS: readonly number[] = [10, 30, 60, 180, 360, 720, 1440].map((minutes) => minutes * MINUTE);
 const DAY = 24 * HOUR;
-const SHORTEST = 10 * MINUTE;
+const SHORTEST = 2 * MINUTE;
 const STEPS: readonly number[] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * MINUTE);
 const MOST_TICKS = 8;
 /** An axis ends now if something happened so lately. */
@@ -277,9 +277,9 @@ export function quantile(sorted: readonly number[], share: number): number | nul
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;
 }
 
-/** Top of the scale of waits, ms: a round number above nearly all, so that one long wait makes no other invisible. */
-export function scaleOf({ half, most }: Waits): number {
-  const wanted = Math.max((most ?? 0) * 1.1, (half ?? 0) * 2, 1000);
+/** Top of the scale of waits, ms: a round number some times the median, so that one long wait makes no other invisible. */
+export function scaleOf({ half }: Pick<Waits, "half">): number {
+  const wanted = Math.max((half ?? 0) * 3, 100);
   const unit = 10 ** Math.floor(Math.log10(wanted));
   return unit * ([1, 2, 5].find((factor) => factor * unit >= wanted) ?? 10);
 }

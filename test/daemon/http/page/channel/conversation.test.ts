@@ -107,6 +107,7 @@ test("omitted entries, and what is written ahead, are marked where they stand", 
   const ahead = [
     { kind: "leaf", fromSeq: 11, toSeq: 12 },
     { kind: "merge", fromSeq: 1, toSeq: 4 },
+    { kind: "leaf", fromSeq: 5, toSeq: 8 },
   ] as const;
   const shown = await show(
     {
@@ -120,6 +121,7 @@ test("omitted entries, and what is written ahead, are marked where they stand", 
   assert.match(shown, /Omitted:<\/span> 5 older messages \(1,200 tokens, 2026-05-01 12:00 to/);
   assert.match(shown, /from=5&(?:amp;)?to=9"/);
   assert.match(shown, /The summaries of entries 1–4 are merged ahead/);
+  assert.match(shown, /Entries 5–8: their summary is written ahead, and lands at the next mark\./);
   assert.equal(shown.match(/Entries 11–12: their summary is written ahead/g)?.length, 1);
   assert.equal(shown.match(/class="(?:person )ahead"/g)?.length, 2);
 });

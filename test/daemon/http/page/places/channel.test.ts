@@ -31,7 +31,7 @@ async function channelPage(name: string, more = ""): Promise<string> {
 
 async function ask(room: string, question: string): Promise<void> {
   await weir.say(question, { room });
-  await weir.event("turn_settled", (event) => event.channel === `test:${room}`);
+  await weir.event("reply_delivered", (event) => event.channel === `test:${room}`);
 }
 
 test("replies, compactions and the level stand on one axis, and in words", async () => {
@@ -51,6 +51,7 @@ test("replies, compactions and the level stand on one axis, and in words", async
   assert.match(svg, />−992</);
   assert.match(svg, /class="step"/);
   assert.match(body, /<td>forced<\/td>\s*<td>1–2<\/td>\s*<td>1,000 → 8<\/td>/);
+  assert.match(body, /Shaded behind the replies: a summary was being written\./);
   assert.match(body, /landed, −992 tokens at \d\d:\d\d/);
 });
 
@@ -72,7 +73,7 @@ test("a channel in which nothing was answered yet says so", async () => {
 
 test("a band leads to what its summary covers, line by line, without deleted texts", async () => {
   await weir.say("my number is 4711", { room: "pier", id: "number" });
-  await weir.event("turn_settled", (event) => event.channel === "test:pier");
+  await weir.event("reply_delivered", (event) => event.channel === "test:pier");
   await coverRoom(connection, "pier", "Ann told a number.");
   const body = await channelPage("pier");
   assert.equal(body.match(/Ann told a number\./g)?.length, 1);
