@@ -98,7 +98,7 @@ test(
     const known = await readKnownVersion();
     assert.match(
       again.stderr,
-      new RegExp(`^The database is at schema version ${known + 1}, this Weir knows ${known}:`),
+      new RegExp(`^The database is at schema version ${known + 1}, this Weir knows ${known}:`, "m"),
     );
     const newB = b.runVersion(next.main, "start");
     await newB.line("Weir is ready");
