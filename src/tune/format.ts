@@ -75,26 +75,32 @@ const ROWS: readonly Row[] = [
 /** The report with its assumptions, as a table for a person. Pure. */
 export function formatTuning(report: TuneReport): string {
   const { columns } = report;
-  const [now] = columns;
-  if (now === undefined) return "";
-  const keys = [...new Set(columns.flatMap(({ settings }) => Object.keys(settings)))];
-  const rows: Row[] = [...keys.map((key): Row => [key, ({ settings }) => settings[key] ?? ""]), ...ROWS];
-  const { entries, turns, turnsOfOthers } = now.outcome;
-  const others =
-    turnsOfOthers === 0
-      ? ""
-      : ` (${counted(turnsOfOthers, "turn")} of other agents beside, whose requests are not counted)`;
+  if (columns.length === 0) return "";
   return [
-    `${report.channel}, entries ${formatNumber(report.from)}–${formatNumber(report.to)}: ${counted(entries, "entry", "entries")} and ${counted(turns, "turn")}${others}, played again without a model.`,
+    playedRange(report),
     "",
-    ...alignNumbers(
-      [["", ...columns.map(({ name }) => name)], ...rows.map(([what, of]) => [what, ...columns.map(of)])],
-      STYLE,
-    ),
+    ...alignNumbers(tuningTable(report), STYLE),
     ...columns.flatMap(({ name, visible }) => (visible === null ? [] : ["", ...visibleLines(name, visible)])),
     "",
     ...assumptions(report),
   ].join("\n");
+}
+
+/** Which part of the log was played. Pure. */
+export function playedRange({ channel, from, to, columns: [now] }: TuneReport): string {
+  const { entries = 0, turns = 0, turnsOfOthers = 0 } = now?.outcome ?? {};
+  const others =
+    turnsOfOthers === 0
+      ? ""
+      : ` (${counted(turnsOfOthers, "turn")} of other agents beside, whose requests are not counted)`;
+  return `${channel}, entries ${formatNumber(from)}–${formatNumber(to)}: ${counted(entries, "entry", "entries")} and ${counted(turns, "turn")}${others}, played again without a model.`;
+}
+
+/** Rows of texts, the head first: what is counted, and a column for each list of settings. Pure. */
+export function tuningTable({ columns }: TuneReport): string[][] {
+  const keys = [...new Set(columns.flatMap(({ settings }) => Object.keys(settings)))];
+  const rows: Row[] = [...keys.map((key): Row => [key, ({ settings }) => settings[key] ?? ""]), ...ROWS];
+  return [["", ...columns.map(({ name }) => name)], ...rows.map(([what, of]) => [what, ...columns.map(of)])];
 }
 
 function visibleLines(name: string, { turn, fromSeq, toSeq, ranges, tokens }: Visible): string[] {
@@ -125,7 +131,8 @@ function describe({ kind, level, tokens }: VisibleRange): string {
   }
 }
 
-function assumptions({ model, assumed }: TuneReport): string[] {
+/** What the figures take for granted, in sentences. Pure. */
+export function assumptions({ model, assumed }: TuneReport): string[] {
   const { tokensPerEstimated: rate, summariserSeconds, summaryShare, summaryShareFrom } = assumed;
   const counts =
     rate === 1

@@ -12,7 +12,7 @@ import { budgetOf } from "../../turn/agent.ts";
 
 export type ReportedDaemon = Pick<
   Daemon,
-  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "features"
+  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "features" | "current"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */

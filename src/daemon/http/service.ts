@@ -82,7 +82,10 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const shared = { ...monitor, channels, mask: secrets.masked, log, token: token.text };
   const app = createApp({ ...shared, hosts: allowedHosts(listening, http.hosts), version });
   const sessions = new Sessions(() => channels.daemon.store.pageSessions, now);
-  const page = createPage({ ...shared, host: hostHeader(pageHost(token.text), port), port, sessions, now });
+  const closing = new AbortController();
+  stack.defer(() => closing.abort());
+  const host = hostHeader(pageHost(token.text), port);
+  const page = createPage({ ...shared, host, port, sessions, closing: closing.signal, now });
   // Other parts of the process use the global objects.
   const untouched = { overrideGlobalObjects: false };
   const [toApp, toPage] = [

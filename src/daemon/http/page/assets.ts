@@ -44,6 +44,12 @@ meter { width: 6rem; }
 details { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 summary { cursor: pointer; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace; margin: 8px 0 0; }
+form.what-if { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 0 16px; align-items: end; }
+form.what-if p { margin: 8px 0; }
+form.what-if input[type="number"] { width: 8rem; padding: 4px 8px; }
+form.what-if button { justify-self: start; margin: 8px 0; }
+.numbers td + td, .numbers th + th { text-align: right; }
+.numbers td:first-child { white-space: pre; }
 input { font: inherit; padding: 8px; width: min(32rem, 100%); }
 button { font: inherit; padding: 8px 16px; border-radius: 4px; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }

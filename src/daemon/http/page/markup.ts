@@ -110,3 +110,8 @@ export function meter(level: number | null): Markup | "" {
 export function channelPath(name: string): string {
   return `/page/channel?id=${encodeURIComponent(name)}`;
 }
+
+/** What a channel's log would have cost with other settings. @param name `platform:name` */
+export function whatIfPath(name: string): string {
+  return `/page/what-if?id=${encodeURIComponent(name)}`;
+}

@@ -21,6 +21,7 @@ import { proofOf, readCode } from "./codes.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
 import { PLACES } from "./places/places.ts";
+import { TuneRuns } from "./what-if/tune-process.ts";
 
 export interface PageParts {
   readonly readiness: Readiness;
@@ -33,6 +34,8 @@ export interface PageParts {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
+  /** Ends what the page has begun. */
+  readonly closing: AbortSignal;
   /** ms */
   readonly now: () => number;
 }
@@ -108,11 +111,14 @@ export function createPage(parts: PageParts): Hono<Env> {
     log.info("page_signed_out");
     return answer;
   });
+  const tuneRuns = new TuneRuns(parts.closing);
   for (const place of PLACES)
     page.get(place.path, async (c) => {
       const { signal } = c.req.raw;
       const query = (name: string): string => c.req.query(name) ?? "";
-      const { title, body } = await place.show({ reports, readiness, mask, query, signal });
+      const asked = { reports, readiness, mask, query, signal, tuneRuns };
+      const { title, body, againSeconds } = await place.show(asked);
+      if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
       return show(c, wholePage(title, c.var.session, LINKS, body));
     });
   page.notFound(async (c) =>

@@ -1,6 +1,7 @@
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import type { Markup } from "./markup.ts";
+import type { TuneRuns } from "./what-if/tune-process.ts";
 
 /** One page that shows something to whoever is signed in. */
 export interface Place {
@@ -20,9 +21,12 @@ export interface Asked {
   readonly query: (name: string) => string;
   /** Ends when nobody waits for the page any more. */
   readonly signal: AbortSignal;
+  readonly tuneRuns: TuneRuns;
 }
 
 export interface Shown {
   readonly title: string;
   readonly body: Markup;
+  /** The page is to be asked for again, by itself, after so many seconds; default: it is not. */
+  readonly againSeconds?: number;
 }
