@@ -37,10 +37,12 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
       store.overview.waiting(),
       readFeatureWork(database),
     ]);
+    const { readAddress } = await import("../daemon/http/page/address.ts");
     const listed = await listChannels(config, store, overviews);
     const report = {
       daemon,
       connected,
+      page: daemon === null ? null : readAddress(config.database.dataDir),
       waiting: { ...waiting, ...Object.fromEntries(features.map(({ name, json }) => [name, json])) },
       ...summariseChannels(
         overviews,

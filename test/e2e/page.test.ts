@@ -45,6 +45,11 @@ test("a daemon for which nothing is configured serves the page, and its first li
   const { status, body } = await get("/");
   assert.equal(status, 200);
   assert.match(body, /database: ok/);
+  const { out } = await home.run("status");
+  assert.ok(
+    out.some((line) => line.startsWith(`page         127.0.0.1:${port}: `)),
+    out.join("\n"),
+  );
 });
 
 test("a channel's log is played again with other settings, as `weir tune` does it", async () => {

@@ -1,3 +1,4 @@
+import { weirCommand } from "../../files/installation.ts";
 import { describePurse } from "../../budget/budget.ts";
 import type { ChannelOverview, Waiting } from "../../store/channels/overview.ts";
 import { displayableLine } from "../../text/displayable.ts";
@@ -25,6 +26,8 @@ export interface StatusReport {
   readonly daemon: DaemonStatus | null;
   /** The daemons that are connected to the database, in words; null: there are no such daemons. */
   readonly connected: string | null;
+  /** Where the page of this data folder's daemon is, `127.0.0.1:8420`; null: nowhere. */
+  readonly page: string | null;
   /** Time of the last message on each platform, by the log. */
   readonly heard: Readonly<Record<string, Date>>;
   readonly due: { readonly messages: number; readonly channels: number; readonly since: Date | null };
@@ -111,7 +114,7 @@ function sinceWords(since: Date | null, at: (date: Date) => string): string {
 const PHASES = { starting: "starts", serving: "runs", draining: "ends" } as const;
 
 function daemonLines(
-  { daemon, connected, heard }: StatusReport,
+  { daemon, connected, page, heard }: StatusReport,
   at: (date: Date) => string,
   now: Date,
 ): (readonly [string, string])[] {
@@ -149,6 +152,7 @@ function daemonLines(
       `${displayableLine(describeConnection(connection, at))}; ${heardAt(name)}`,
     ]),
     ...(daemon.log === undefined ? [] : [["log", displayableLine(daemon.log)] as const]),
+    ...(page === null ? [] : [["page", `${page}: \`${weirCommand("open")}\` opens it`] as const]),
     ["models", daemon.server],
     ...daemon.calls.map((call): readonly [string, string] => {
       const outage = describeOutage(call);
