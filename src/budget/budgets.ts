@@ -170,10 +170,17 @@ export class Budgets implements Disposable {
 
   /** The purses above their share for a warning, the most spent first. */
   low(): NamedPurse[] {
-    const all = [...this.#agents.values()].flatMap(({ config }) => [...this.#today(config.id).values()]);
-    return all
+    return this.all().filter(
+      (purse) => shareSpent(purse) >= (this.#agents.get(purse.agent)?.config.budget.warnAt ?? 1),
+    );
+  }
+
+  /** The purses of today with a limit, the most spent first. */
+  all(): NamedPurse[] {
+    return [...this.#agents.values()]
+      .flatMap(({ config }) => [...this.#today(config.id).values()])
       .map((one) => this.#named(one))
-      .filter((purse) => shareSpent(purse) >= (this.#agents.get(purse.agent)?.config.budget.warnAt ?? 1))
+      .filter(({ limits }) => limits.tokens > 0 || limits.dollars > 0)
       .toSorted((a, b) => shareSpent(b) - shareSpent(a));
   }
 

@@ -1,6 +1,7 @@
 import { formatChannelReport } from "../admin/reports/channel-format.ts";
 import { reportChannel } from "../admin/reports/channel-report.ts";
 import { contextCard } from "../admin/reports/context-card.ts";
+import { formatTurnContext, readTurnTexts } from "../admin/reports/turn-context.ts";
 import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { Card } from "../core/card.ts";
@@ -15,7 +16,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, onlyLooking, timeFormatOf, withStore } from "./shared/open.ts";
 import { createAgentsToLook } from "./shared/agents-to-look.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
-import { findTurn, formatTurnContext, formatTurnTexts, readTurnTexts } from "./context/turn-context.ts";
+import { findTurn, formatTurnTexts } from "./context/turn-context.ts";
 
 export type ContextOptions = CommonOptions & {
   readonly json?: boolean;

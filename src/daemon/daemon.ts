@@ -1,5 +1,6 @@
 import { withDeadline } from "../async/deadline.ts";
 import { type ConfigurationState, StatusKeeper } from "../admin/reports/daemon-status.ts";
+import type { Budgets } from "../budget/budgets.ts";
 import type { ReloadAnswer } from "../admin/requests/reload-answer.ts";
 import { RequestServer } from "../admin/requests/request-server.ts";
 import type { FolderTexts } from "../channel/channel-context.ts";
@@ -49,10 +50,14 @@ export interface Daemon
     Omit<LiveChannels, "drain">,
     Pick<Answering & StatusKeeper, "staffOf" | "digesterOf" | "status" | "vitals"> {
   readonly store: Store;
-  readonly features: Pick<OpenFeatures, keyof FolderTexts | "readWaitedFor" | "serviceOf">;
+  readonly features: Pick<
+    OpenFeatures,
+    keyof FolderTexts | "readWaitedFor" | "serviceOf" | "channelLists" | "inbox" | "readWork"
+  >;
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
+  readonly budgets: Pick<Budgets, "all">;
   readonly inbox: PlatformInbox;
   readonly readSchema: () => Promise<SchemaState>;
   /** See `OpenFeatures`. */
@@ -61,6 +66,8 @@ export interface Daemon
   readonly retention: Pick<Retention, "sweep">;
   /** Reads the configuration again, and puts it in force. `isForced`: even if it may be half of a change. Never rejects. */
   reload(isForced?: boolean): Promise<ReloadAnswer>;
+  /** All problems of the refused configuration, for the operator; null: none is refused. */
+  readonly configurationProblems: () => string | null;
   readonly masked: (text: string) => string;
   /** Aborted when its database has ended for good: the daemon must be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
@@ -125,6 +132,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     retention,
     status,
     vitals,
+    configurationProblems: () => reloader?.problems ?? null,
     masked: secrets.masked,
     reload,
     lost: opened.lost,

@@ -43,6 +43,7 @@ export class Reloader implements AsyncDisposable {
   readonly #parts: ReloaderParts;
   readonly #watch: FileWatch;
   #state: ConfigurationState = { reloadedAt: null, atStart: [], refused: null };
+  #problems: string | null = null;
   /** The changes of the last effective reload, at `reloadedAt`. */
   #last: Pick<Reloaded, "live" | "prompts"> = { live: [], prompts: false };
   readonly #started = Promise.withResolvers<void>();
@@ -59,6 +60,11 @@ export class Reloader implements AsyncDisposable {
 
   get state(): ConfigurationState {
     return this.#state;
+  }
+
+  /** All problems of the refused configuration, for the operator; null: none is refused. */
+  get problems(): string | null {
+    return this.#problems;
   }
 
   /** Starts to watch the files; a change since the configuration was read counts, too. */
@@ -113,6 +119,7 @@ export class Reloader implements AsyncDisposable {
     const { reloadedAt } = this.#state;
     if (isNews) this.#last = { live, prompts };
     this.#state = { reloadedAt: isNews ? now : reloadedAt, atStart, refused: null };
+    this.#problems = null;
     if (refused !== null) log.info("configuration_mended");
     if (isNews) log.info({ changed: live, ...(prompts && { prompts }) }, "configuration_reloaded");
     if (atStart.length > 0 && atStart.join() !== before.join())
@@ -130,6 +137,7 @@ export class Reloader implements AsyncDisposable {
     const since = before?.since ?? new Date();
     const isHeld = error instanceof HeldBackError;
     this.#state = { ...this.#state, refused: { since, first, count, isHeld } };
+    this.#problems = problems;
     if (before?.first === first && before.count === count) return { kind: "refused", problems };
     if (isHeld) log.warn({ why: problems }, "configuration_held_back: the one before stays in force");
     else log.error({ problems }, "configuration_refused: the one before stays in force");

@@ -14,6 +14,7 @@ import type { ChannelRegistry } from "../channel/registry.ts";
 import type { Waker } from "../channel/waker.ts";
 import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
+import type { Card } from "../core/card.ts";
 import type { Finding } from "../core/errors.ts";
 import type { FeatureKey, KitOf } from "../core/feature-key.ts";
 import type { AgentId, ChannelAddress, ChannelId, TurnId } from "../core/ids.ts";
@@ -95,6 +96,22 @@ export interface FeatureWork {
   line(time: TimeFormat, oldest: (since: Date | null) => string): string;
 }
 
+export interface InboxAsked {
+  /** Of the items. */
+  readonly limit: number;
+  /** Takes the operator's secrets out of a text: before it is cut. */
+  readonly masked: (text: string) => string;
+}
+
+/** One thing that waits for a person. */
+export interface WaitingItem {
+  /** Null: it is of no channel. */
+  readonly channel: ChannelAddress | null;
+  readonly since: Date;
+  /** What waits, and how a person acts on it. */
+  readonly text: string;
+}
+
 /** What features read of a configuration. */
 export interface FeatureSetup {
   readonly config: Pick<Config, "agents" | "platforms">;
@@ -149,6 +166,10 @@ export interface OpenFeature<Service, Kit> extends Partial<AsyncDisposable> {
    * The command that a person gives by a plain message; null, the default: the message is none. It is asked before the message is in the log.
    */
   readonly commandIn?: CommandParts["commandIn"];
+  /** Single things that wait for a person in any channel, the oldest first, for an operator. Default: nothing does. */
+  inbox?(asked: InboxAsked): Promise<readonly WaitingItem[]>;
+  /** What it knows of a channel, for an operator. Default: nothing. */
+  channelLists?(channel: ChannelId, time: TimeFormat): Promise<Card["lists"]>;
   /** What a settled turn still waits for, as the end of a sentence about its message; null, the default: nothing. */
   waitsFor?(turn: TurnId): Promise<string | null>;
 }

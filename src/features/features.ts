@@ -20,6 +20,7 @@ import {
 } from "../channel/channel-context.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
+import type { Card } from "../core/card.ts";
 import type { Finding } from "../core/errors.ts";
 import type { FeatureKey, KitOf, ServiceOf } from "../core/feature-key.ts";
 import type { ChannelId, TurnId } from "../core/ids.ts";
@@ -35,8 +36,10 @@ import type {
   FeatureSetup,
   FeatureWork,
   FeatureWorker,
+  InboxAsked,
   OpenFeature,
   OpenParts,
+  WaitingItem,
   WorkParts,
 } from "./feature.ts";
 import { questions } from "./questions/feature.ts";
@@ -185,6 +188,23 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
   async waitsFor(turn: TurnId): Promise<string | null> {
     return this.#first(async (feature) => feature.waitsFor?.(turn));
+  }
+
+  /** What waits of each feature, as `weir status` counts it. */
+  async readWork(): Promise<Awaited<ReturnType<typeof readFeatureWork>>> {
+    return readFeatureWork(this.#database);
+  }
+
+  /** What waits for a person: of each feature the oldest. */
+  async inbox(asked: InboxAsked): Promise<readonly WaitingItem[]> {
+    return flattened([...this.#open.values()].map(async (feature) => (await feature.inbox?.(asked)) ?? []));
+  }
+
+  /** What the features know of a channel, for an operator. */
+  async channelLists(channel: ChannelId, time: TimeFormat): Promise<Card["lists"]> {
+    return flattened(
+      [...this.#open.values()].map(async (feature) => (await feature.channelLists?.(channel, time)) ?? []),
+    );
   }
 
   /** See `OpenFeature`. */

@@ -46,6 +46,7 @@ import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
 import { TimelineStore } from "./channels/timeline.ts";
 import { SearchStore } from "./search/search.ts";
+import { TurnDetailStore } from "./turns/turn-details.ts";
 import { TurnStore } from "./turns/turns.ts";
 import { UsageStore } from "./turns/usage.ts";
 import { SpokenLineStore } from "./search/spoken-lines.ts";
@@ -84,6 +85,7 @@ export function createStore(
     members: new MemberStore(db),
     log: new LogStore(db, engine, writers),
     turns: new TurnStore(db, writers),
+    turnDetails: new TurnDetailStore(db),
     deliveries: new DeliveryStore(db),
     modelCalls: new ModelCallStore(db),
     usage: new UsageStore(db),

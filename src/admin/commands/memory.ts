@@ -339,17 +339,24 @@ function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat
 
 /** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
-  const { id, type, scope, agent, channel, subject, at, until, proofs, importance, statement } = memory;
-  const days = memory.refers === undefined ? "" : `, about ${formatDays(memory.refers)}`;
+  const { id, type, scope, agent, channel, subject, statement } = memory;
   const number = `#${id}`.padEnd(6);
   const about = `${type} about ${displayableLine(subject)}`;
   const where = `${scope} ${displayableLine(formatAddress(channel))}, agent ${displayableLine(agent)}`;
-  const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
-  const who = `${displayableLine(whoseOf(memory))}, ${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${memory.imported === true ? ", imported" : ""}${same(memory)}${dissent(memory, time)}`;
+  const who = `${displayableLine(whoseOf(memory))}, ${describeMemory(memory, time)}`;
   const sources = memory.sources.map(
     ({ seq, at: saidAt, author, quote }) =>
       `        ${String(seq).padStart(6)}  ${time.minute(saidAt)}  ${displayableLine(author)}: "${displayableLine(quote)}"`,
   );
   const body = displayable(statement).replaceAll("\n", "\n        ");
   return [`${number}  ${about} · ${where}`, `        ${body}`, `        ${who}`, ...sources].join("\n");
+}
+
+/** Since when a memory holds, how well it is proved and who disagrees, for the operator. Pure. */
+export function describeMemory(memory: MemoryRecord, time: TimeFormat): string {
+  const { at, until, proofs, importance, refers } = memory;
+  const when = until === undefined ? time.minute(at) : `${time.minute(at)} until ${time.minute(until)}`;
+  const days = refers === undefined ? "" : `, about ${formatDays(refers)}`;
+  const imported = memory.imported === true ? ", imported" : "";
+  return `${when}, ${counted(proofs, "proof")}, importance ${importance.toFixed(2)}${days}${imported}${same(memory)}${dissent(memory, time)}`;
 }

@@ -71,30 +71,70 @@ function sum(
 const NOBODY = "(nobody)";
 
 /** The report as a table for a person, with what its sums leave out. Pure. */
-export function formatUsage({ by, lines, total }: UsageReport): string {
-  if (lines.length === 0) return "No model was called in that time.";
+export function formatUsage(report: UsageReport): string {
+  if (report.lines.length === 0) return "No model was called in that time.";
+  const { head, rows } = usageTable(report);
+  const table = alignNumbers([head, ...rows], { gap: "  ", ruleGap: "  ", minWidth: 3 });
+  return [...table, ...usageNotes(report)].join("\n");
+}
+
+/** The cells of the table: a row for each line, and of several a last one for all. Pure. */
+export function usageTable({ by, lines, total }: UsageReport): {
+  readonly head: string[];
+  readonly rows: string[][];
+} {
   const named = ({ key, name }: UsageLine): string =>
     key === null ? NOBODY : displayableLine(name === "" ? key : `${key} ${name}`);
   // Most providers do not report it.
   const isTold = total.tokensWritten > 0;
-  const rows = [
-    ...lines.map((line) => [named(line), ...numbers(line, isTold)]),
-    ...(lines.length === 1 ? [] : [["all", ...numbers(total, isTold)]]),
-  ];
   const written = isTold ? ["written"] : [];
-  const head = [by, "calls", "tokens in", "cached", ...written, "tokens out", "cost"];
-  const table = alignNumbers([head, ...rows], { gap: "  ", ruleGap: "  ", minWidth: 3 });
+  return {
+    head: [by, "calls", "tokens in", "cached", ...written, "tokens out", "cost"],
+    rows: [
+      ...lines.map((line) => [named(line), ...numbers(line, isTold)]),
+      ...(lines.length === 1 ? [] : [["all", ...numbers(total, isTold)]]),
+    ],
+  };
+}
+
+/** What the sums leave out, each in a sentence. Pure. */
+export function usageNotes({ lines, total }: UsageReport): string[] {
   const { unpriced, uncounted } = total.cost;
   const isWhole = unpriced.length + uncounted === 0;
   return [
-    ...table,
     ...(isWhole ? [] : [`In all: ${describeCost(total.cost)}.`]),
     ...(lines.some(({ key }) => key === null)
       ? [
           `${NOBODY}: summaries, embeddings, transcripts, and work of Weir's own that no person has asked for.`,
         ]
       : []),
-  ].join("\n");
+  ];
+}
+
+const SHEET_HEAD = [
+  "name",
+  "calls",
+  "tokens_in",
+  "tokens_cached",
+  "tokens_written",
+  "tokens_out",
+  "dollars",
+  "estimated_calls",
+  "models_without_price",
+];
+
+/** The report as the rows of a sheet, in plain numbers; no dollars where no price is known. Pure. */
+export function usageSheet({ by, lines }: UsageReport): string[][] {
+  return [
+    [by, ...SHEET_HEAD],
+    ...lines.map(({ key, name, calls, tokensIn, tokensCached, tokensWritten, tokensOut, cost }): string[] => [
+      key ?? "",
+      name,
+      ...[calls, tokensIn, tokensCached, tokensWritten, tokensOut, cost.dollars ?? ""].map(String),
+      String(cost.uncounted),
+      cost.unpriced.join(" "),
+    ]),
+  ];
 }
 
 function numbers(

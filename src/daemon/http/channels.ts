@@ -1,9 +1,17 @@
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
 import { type ListedChannel, listChannel } from "../../admin/reports/channel-list.ts";
-import { type ChannelReport, reportChannel } from "../../admin/reports/channel-report.ts";
+import {
+  type ChannelReport,
+  type ChannelReportParts,
+  readRequest,
+  reportChannel,
+} from "../../admin/reports/channel-report.ts";
 import { type PricedCompaction, readCompactions } from "../../admin/reports/compaction-list.ts";
+import { nextRequest } from "../../admin/reports/context-report.ts";
+import { contextSections } from "../../context/sections/list.ts";
 import { usableTokens } from "../../context/usage.ts";
+import type { Section } from "../../core/context.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
@@ -12,7 +20,16 @@ import { budgetOf } from "../../turn/agent.ts";
 
 export type ReportedDaemon = Pick<
   Daemon,
-  "store" | "models" | "registry" | "staffOf" | "digesterOf" | "features" | "current"
+  | "store"
+  | "models"
+  | "registry"
+  | "staffOf"
+  | "digesterOf"
+  | "features"
+  | "current"
+  | "vitals"
+  | "budgets"
+  | "configurationProblems"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
@@ -90,22 +107,30 @@ export class ChannelReports {
 
 /** A channel in numbers and texts, as `weir context --json`. */
 export async function reportOf(daemon: ReportedDaemon, channel: ChannelRow): Promise<ChannelReport> {
+  return reportChannel(reportParts(daemon, channel), channel);
+}
+
+/** The sections of a channel's next request, with their texts. */
+export async function nextSections(daemon: ReportedDaemon, channel: ChannelRow): Promise<readonly Section[]> {
+  const parts = reportParts(daemon, channel);
+  const { snapshot, situation } = await readRequest(parts, channel.id);
+  return contextSections(nextRequest(parts.agent, snapshot, situation).context);
+}
+
+function reportParts(daemon: ReportedDaemon, channel: ChannelRow): ChannelReportParts {
   const { store, staffOf, digesterOf, features } = daemon;
   const { agent, guests } = staffOf(channel);
-  return reportChannel(
-    {
-      store,
-      agent,
-      guests,
-      digester: digesterOf(channel),
-      readWaitedFor: features.readWaitedFor,
-      activeTexts: features.activeTexts,
-      channelFiles: features.channelFiles,
-      now: new Date(),
-      isFresh: false,
-    },
-    channel,
-  );
+  return {
+    store,
+    agent,
+    guests,
+    digester: digesterOf(channel),
+    readWaitedFor: features.readWaitedFor,
+    activeTexts: features.activeTexts,
+    channelFiles: features.channelFiles,
+    now: new Date(),
+    isFresh: false,
+  };
 }
 
 /** @param name an address, as people write it @throws HTTPException if there is none */

@@ -7,7 +7,8 @@ import { chatPlatform } from "../../platforms/platforms.ts";
 import { Notices } from "../../router/notices.ts";
 import type { Strangers } from "../../router/strangers.ts";
 import type { Feature, OpenFeature, OpenParts } from "../feature.ts";
-import { pairCommand } from "./command.ts";
+import { weirCommand } from "../../files/installation.ts";
+import { listRequests, pairCommand } from "./command.ts";
 import { PAIRING } from "./key.ts";
 import { PairedPeople } from "./paired-people.ts";
 import { PairingDesk, STRANGERS_COMMAND } from "./pairing-desk.ts";
@@ -56,6 +57,12 @@ function open({ setup, log, platforms, platformOf, database }: OpenParts): OpenF
   return {
     service: desk,
     strangers,
+    async inbox({ limit }) {
+      const requests = await store.open(null);
+      return requests.slice(0, limit).map((one) => {
+        return { channel: null, since: one.askedAt, text: listRequests([one], weirCommand) };
+      });
+    },
     async [Symbol.asyncDispose]() {
       desk[Symbol.dispose]();
       await paired[Symbol.asyncDispose]();

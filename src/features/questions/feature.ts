@@ -7,7 +7,9 @@
 import { DueWorkDesk } from "../../channel/due-work.ts";
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
-import type { Feature, OpenFeature, OpenParts, WorkParts } from "../feature.ts";
+import type { Feature, InboxAsked, OpenFeature, OpenParts, WaitingItem, WorkParts } from "../feature.ts";
+import { choiceText } from "./choice-text.ts";
+import { questionText, type QuestionStyle } from "./question-text.ts";
 import { questionOf } from "./question.ts";
 import { QuestionDesk, type QuestionDeskParts } from "./question-desk.ts";
 import { QuestionGate } from "./question-gate.ts";
@@ -44,15 +46,49 @@ export const questions: Feature<Questions, null> = {
         count === 0 ? "none" : `${formatNumber(count)} wait for a person${oldest(since)}`,
     };
   },
-  open: ({ setup, platformOf, ...parts }) =>
-    openQuestions({
-      ...parts,
-      questions: new QuestionStore(parts.database),
-      mayBeAsked: () =>
-        [...setup().agents.all()].some(({ agent }) => mayAsk(agent) || agent.tools.some(isAsk)),
-      serves: (channel) => platformOf(channel) !== undefined,
-    }),
+  open({ setup, platformOf, ...parts }) {
+    const store = new QuestionStore(parts.database);
+    return {
+      ...openQuestions({
+        ...parts,
+        questions: store,
+        mayBeAsked: () =>
+          [...setup().agents.all()].some(({ agent }) => mayAsk(agent) || agent.tools.some(isAsk)),
+        serves: (channel) => platformOf(channel) !== undefined,
+      }),
+      inbox: async (asked) => readInbox(store, { setup, platformOf }, asked),
+    };
+  },
 };
+
+/** The questions as their channels show them, with what to type. */
+async function readInbox(
+  store: QuestionStore,
+  { setup, platformOf }: Pick<OpenParts, "setup" | "platformOf">,
+  { limit, masked }: InboxAsked,
+): Promise<WaitingItem[]> {
+  const { agents } = setup();
+  return (await store.waiting(limit)).map(({ row, address, since }) => {
+    const { agent } = agents.of(row.agent);
+    const style: QuestionStyle = {
+      agent: agent.config.name,
+      hasButtons: false,
+      typed: (command) => `${platformOf(address)?.capabilities.commandPrefix ?? "/"}${command}`,
+      time: (at) => agent.time.full(at),
+      masked,
+      maxLength: INBOX_LENGTH,
+    };
+    return {
+      channel: address,
+      since,
+      // Here nothing is markup: the fence of the call would be read as text.
+      text: row.kind === "choice" ? choiceText(row, style) : questionText(row, style).replaceAll("\n```", ""),
+    };
+  });
+}
+
+/** Longest text of a question in an inbox, in UTF-16 units. */
+const INBOX_LENGTH = 2000;
 
 type Parts = Pick<OpenParts, "log"> &
   Pick<QuestionDeskParts, "questions" | "mayBeAsked" | "serves" | "isClustered">;

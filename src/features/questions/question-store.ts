@@ -390,6 +390,21 @@ export class QuestionStore {
     return row ?? { count: 0, since: null };
   }
 
+  /** Questions of all channels that wait for a person, the oldest first. */
+  async waiting(
+    limit: number,
+  ): Promise<{ readonly row: QuestionRow; readonly address: ChannelAddress; readonly since: Date }[]> {
+    const rows = await this.#db.query<RawQuestion & ChannelAddress & { askedAt: Date }>(
+      "approvals_waiting",
+      `select ${QUESTION_COLUMNS}, a.asked_at, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+        where a.state in ('open', 'asked') and a.expires_at > clock_timestamp() order by a.asked_at, a.id limit $1`,
+      [limit],
+    );
+    return rows.map(({ askedAt, platform, name, ...row }) => {
+      return { row: toQuestion(row), address: { platform, name }, since: askedAt };
+    });
+  }
+
   /** Numbers of a turn's calls that wait for a decision, and of its choices that nobody has made. */
   async waitingOf(turn: TurnId): Promise<{ readonly approvals: number; readonly choices: number }> {
     const [row] = await this.#db.query<{ approvals: number; choices: number }>(

@@ -1,8 +1,10 @@
+import type { Card } from "../../core/card.ts";
+import type { ChannelId } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import { type Candidate, candidatesOf, type CandidateState } from "./candidates.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import { WISHES } from "./key.ts";
-import type { DoubtedWish } from "./wish-store.ts";
+import type { DoubtedWish, WishStore } from "./wish-store.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
@@ -32,9 +34,7 @@ async function describeLearned(
   parts: CommandParts,
   { channel, typed, asker, isNamedOwner }: AskedCommand,
 ): Promise<string> {
-  const { believed, doubted, rejections } = await parts.serviceOf(WISHES).of(channel.id);
-  const answeredAt = believed.length === 0 ? null : await parts.serviceOf(WISHES).answeredAt(channel.id);
-  const candidates = candidatesOf(believed, parts.now(), answeredAt, rejections);
+  const { candidates, doubted } = await readLearned(parts.serviceOf(WISHES), channel.id, parts.now());
   return formatLearned(candidates, timeOf(parts, channel), {
     doubted: isNamedOwner ? doubted : [],
     place: placeName(channel),
@@ -43,6 +43,33 @@ async function describeLearned(
     isOwners: ownsPlace(parts, channel, asker),
   });
 }
+
+async function readLearned(
+  store: WishStore,
+  channel: ChannelId,
+  now: Date,
+): Promise<{ readonly candidates: readonly Candidate[]; readonly doubted: readonly DoubtedWish[] }> {
+  const { believed, doubted, rejections } = await store.of(channel);
+  const answeredAt = believed.length === 0 ? null : await store.answeredAt(channel);
+  return { candidates: candidatesOf(believed, now, answeredAt, rejections), doubted };
+}
+
+/** The same facts as `/learned`, for an operator. */
+export async function learnedLists(
+  store: WishStore,
+  channel: ChannelId,
+  { time, now }: { readonly time: TimeFormat; readonly now: Date },
+): Promise<Card["lists"]> {
+  const { candidates, doubted } = await readLearned(store, channel, now);
+  const lines = [
+    ...toShow(candidates).map((one) => learnedLines(one, time, OPERATOR)),
+    ...doubtedLines(doubted),
+  ];
+  return lines.length === 0 ? [] : [{ label: "Learned of how to answer", lines }];
+}
+
+/** Nobody's id: an operator is not shown as one of the channel's people. */
+const OPERATOR = "";
 
 /**
  * `/forget L12`, `/forget L12 me`: ends a learned candidate, and keeps the messages. Owners end a candidate for everybody;
@@ -127,7 +154,7 @@ function formatLearned(
       ? [`Nothing is learned of how to answer in ${place} yet.`]
       : [
           `Learned of how to answer in ${place}, the newest last. It is used for everybody once two people ask for it, and for one person once they ask twice.`,
-          ...shown.map((one) => learnedLines(one, time, asker)),
+          ...shown.map((one) => `- ${learnedLines(one, time, asker)}`),
           isOwners
             ? `${typed(`forget L${newest.id}`)} ends one, ${typed(`forget L${newest.id} me`)} for you alone.`
             : `${typed(`forget L${newest.id}`)} ends one for you.`,
@@ -173,7 +200,7 @@ function learnedLines(candidate: Candidate, time: TimeFormat, asker: string): st
   const said = wishes.slice(-2).map(({ askerName, at, quote }) => {
     return `\n  ${displayableLine(askerName)}, ${time.day(at)}: "${displayableLine(quote)}"`;
   });
-  return `- L${id} ${displayableLine(wish)}\n  ${meaning} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${ended}${said.join("")}`;
+  return `L${id} ${displayableLine(wish)}\n  ${meaning} · ${topic}, ${whom} · ${proofs}${corrected}${failed}${ended}${said.join("")}`;
 }
 
 /** Why rows are not used, one line for each reason; with their numbers, and without their words. */

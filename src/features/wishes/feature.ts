@@ -5,7 +5,7 @@
  */
 
 import type { Feature } from "../feature.ts";
-import { endLearned, learnedCommand } from "./commands.ts";
+import { endLearned, learnedCommand, learnedLists } from "./commands.ts";
 import { examineWishes } from "./examine-wishes.ts";
 import { WISHES } from "./key.ts";
 import { wishList } from "./wish-gates.ts";
@@ -17,5 +17,11 @@ export const wishes: Feature<WishStore, null> = {
   numbered: { letter: "l", end: endLearned },
   saveList: wishList,
   examine: examineWishes,
-  open: ({ database, signer }) => ({ service: new WishStore(database, signer) }),
+  open: ({ database, signer, now }) => {
+    const service = new WishStore(database, signer);
+    return {
+      service,
+      channelLists: async (channel, time) => learnedLists(service, channel, { time, now: now() }),
+    };
+  },
 };

@@ -1,6 +1,6 @@
 import type { PoolUse } from "../database/database.ts";
 import { Rows } from "../database/rows.ts";
-import type { Seq } from "../../core/ids.ts";
+import type { ChannelAddress, Seq, TurnId } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
 import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
 
@@ -38,6 +38,23 @@ export interface UndeliveredParts {
   readonly longestMs: number;
 }
 
+/** Work of one channel that waits: messages for a turn, or parts of answers on their way. */
+export interface ChannelWork {
+  readonly address: ChannelAddress;
+  readonly count: number;
+  /** Since when the oldest waits. */
+  readonly since: Date;
+}
+
+/** A part of an answer that its platform has refused. */
+export interface RefusedPart {
+  readonly address: ChannelAddress;
+  readonly turn: TurnId;
+  /** From 0. */
+  readonly part: number;
+  readonly at: Date;
+}
+
 /** The open work in a database, of all daemons. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
@@ -59,6 +76,9 @@ type RawOverview = RawChannel &
     readonly tokens: number | null;
     readonly askedAt: Date | null;
   };
+
+/** Of `deliveries d`: its platform has refused it in a day. */
+const REFUSED = `d.state = 'failed' and d.reason in ('refused', 'unreachable') and d.ended_at > clock_timestamp() - interval '1 day'`;
 
 /** All channels at a glance, for an operator. It writes nothing. */
 export class OverviewStore extends Rows {
@@ -140,6 +160,44 @@ export class OverviewStore extends Rows {
     );
   }
 
+  /** The channels in which messages wait for a turn, the one that waits longest first. */
+  async dueChannels(limit: number): Promise<ChannelWork[]> {
+    const rows = await this.db.lookUps().query<ChannelAddress & Omit<ChannelWork, "address">>(
+      "channels_due_longest",
+      `select c.platform, c.name, w.count, w.since from channels c cross join lateral (
+         select count(*) as count, min(e.appended_at) as since from entries e
+          where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) w
+        where c.settled_to < c.last_seq and w.count > 0 order by w.since, c.id limit $1`,
+      [limit],
+    );
+    return rows.map(toWork);
+  }
+
+  /** The channels with parts of finished answers on their way, the one that waits longest first. */
+  async undeliveredChannels(limit: number): Promise<ChannelWork[]> {
+    const rows = await this.db.lookUps().query<ChannelAddress & Omit<ChannelWork, "address">>(
+      "parts_undelivered_channels",
+      `select c.platform, c.name, count(*) as count, min(e.appended_at) as since
+         from deliveries d join channels c on c.id = d.channel_id
+              join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
+        where d.state = 'pending' group by c.id order by since, c.id limit $1`,
+      [limit],
+    );
+    return rows.map(toWork);
+  }
+
+  /** Parts that their platforms have refused in a day, the newest first. */
+  async refusedParts(limit: number): Promise<RefusedPart[]> {
+    const rows = await this.db.lookUps().query<ChannelAddress & Omit<RefusedPart, "address">>(
+      "parts_refused",
+      `select c.platform, c.name, d.turn_id as turn, d.part, d.ended_at as at
+         from deliveries d join channels c on c.id = d.channel_id
+        where ${REFUSED} order by d.ended_at desc, d.id desc limit $1`,
+      [limit],
+    );
+    return rows.map(({ platform, name, ...row }) => ({ address: { platform, name }, ...row }));
+  }
+
   /** By platform, the parts of finished answers on their way, and since when the oldest is finished; drafts are none. */
   async undelivered(): Promise<UndeliveredParts[]> {
     return this.db.lookUps().query<UndeliveredParts>(
@@ -168,8 +226,7 @@ export class OverviewStore extends Rows {
       "overview_waiting",
       `select
   (select count(*) from deliveries where state = 'pending') as deliveries,
-  (select count(*) from deliveries
-    where state = 'failed' and reason in ('refused', 'unreachable') and ended_at > clock_timestamp() - interval '1 day') as refused,
+  (select count(*) from deliveries d where ${REFUSED}) as refused,
   (select count(*) from jobs where state in ('running', 'staged')) as running,
   (select count(*) from jobs where state = 'ahead') as ahead,
   (select count(*) from summaries where live and needs_redo) as redo`,
@@ -181,4 +238,8 @@ export class OverviewStore extends Rows {
       compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
     };
   }
+}
+
+function toWork({ platform, name, ...row }: ChannelAddress & Omit<ChannelWork, "address">): ChannelWork {
+  return { address: { platform, name }, ...row };
 }

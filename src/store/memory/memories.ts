@@ -226,19 +226,28 @@ export class MemoryStore extends Rows {
     return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
   }
 
-  /** For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first. */
-  async list(filter: { readonly channel?: ChannelId }, limit: number): Promise<MemoryRecord[]> {
-    const rows = await this.db.query<RawRecord>(
-      "memories_list",
+  /**
+   * For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first.
+   * @param filter.person a name: only what a person of this name said first, or is about
+   */
+  async list(
+    filter: { readonly channel?: ChannelId; readonly person?: string },
+    limit: number,
+  ): Promise<MemoryRecord[]> {
+    const { channel = null, person } = filter;
+    const [name, condition] = person === undefined ? ["memories_list", "true"] : ["memories_of", OF_PERSON];
+    const db = person === undefined ? this.db : this.db.lookUps();
+    const rows = await db.query<RawRecord>(
+      name,
       `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                    'author', coalesce(e.author_name, m.tool, m.agent)) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                 where s.memory_id = m.id) as sources
          from memories m join channels c on c.id = m.channel_id
-        where ($1::bigint is null or m.channel_id = $1)
+        where ($1::bigint is null or m.channel_id = $1) and ${condition}
         order by m.valid_from desc, m.id desc limit $2`,
-      [filter.channel ?? null, limit],
+      [channel, limit, ...(person === undefined ? [] : [storableText(person)])],
     );
     return rows.map((row) => ({
       ...memoryOf(row),
@@ -249,6 +258,9 @@ export class MemoryStore extends Rows {
     }));
   }
 }
+
+/** $3: the name. No index has names of all channels: it is a look-up, which the server bounds. */
+const OF_PERSON = "normal_text($3) in (normal_text(m.asserted_by), normal_text(m.subject))";
 
 /** The messages of people that prove a row of `memories`. @param memory its alias in SQL */
 function messagesOf(memory: string): string {

@@ -10,6 +10,7 @@ import type { ChannelId } from "../../../src/core/ids.ts";
 import type { Author } from "../../../src/core/message.ts";
 import type { WishDraft } from "../../../src/features/wishes/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
+import { createTimeFormat } from "../../../src/text/time.ts";
 import { signWishes } from "../../../src/features/wishes/wish-store.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { ANN, authorOf, BEN, command } from "../../support/commands.ts";
@@ -368,6 +369,10 @@ test("/learned shows what is in use, however much else somebody wishes for", asy
     assert.match(told, /- L1 Answer in Spanish\./);
     assert.match(told, / w29x v29y\./);
     assert.equal(told.match(/^- L/gm)?.length, 20);
+    const [list] = await weir.daemon.features.channelLists(row.id, createTimeFormat("UTC"));
+    assert.equal(list?.label, "Learned of how to answer");
+    for (const line of list.lines) assert.ok(told.includes(`- ${line}`), "an operator reads the same");
+    assert.equal(list.lines.length, 20);
   });
 });
 

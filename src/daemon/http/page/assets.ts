@@ -44,6 +44,23 @@ meter { width: 6rem; }
 details { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 summary { cursor: pointer; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospace, monospace; margin: 8px 0 0; }
+h3 { font-size: 16px; margin: 16px 0 4px; }
+td pre { margin: 0; }
+time { white-space: nowrap; }
+td details { background: none; border: 0; margin: 0; padding: 0; }
+.lines { white-space: pre-line; }
+form.filter { margin: 8px 0; display: flex; gap: 8px 16px; flex-wrap: wrap; align-items: end; }
+form.filter input { width: 16rem; }
+nav.strip { gap: 4px 12px; font-variant-numeric: tabular-nums; }
+nav.strip [aria-current] { font-weight: 700; text-decoration: none; }
+svg.bars { display: block; width: 100%; margin: 8px 0; }
+svg.bars .wait { fill: var(--line); }
+svg.bars .work { fill: var(--band); }
+svg.bars .rest { fill: none; stroke: var(--line); }
+svg.bars .shade0 { fill: var(--band); } svg.bars .shade1 { fill: var(--link); }
+svg.bars .shade2 { fill: var(--line); } svg.bars .shade3 { fill: var(--dim); }
+details.section, p.section { margin: 4px 0; padding: 4px 12px; }
+p.section { border-left: 4px solid var(--line); }
 form.what-if { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 0 16px; align-items: end; }
 form.what-if p { margin: 8px 0; }
 form.what-if input[type="number"] { width: 8rem; padding: 4px 8px; }

@@ -1,4 +1,7 @@
 import { html } from "hono/html";
+import { displayable } from "../../../text/displayable.ts";
+import { formatNumber } from "../../../text/format.ts";
+import { sliceWhole } from "../../../text/text.ts";
 import { weirCommand } from "../../../files/installation.ts";
 import { formatLevel } from "../../../admin/reports/channel-list.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
@@ -91,6 +94,11 @@ export function table(heads: readonly string[], rows: readonly (readonly (Markup
   </table>`;
 }
 
+/** A time on one line. @param text as people read it */
+export function timeCell(text: string): Markup {
+  return html`<time>${text}</time>`;
+}
+
 /** How full a window is. @param level null: not known */
 export function meter(level: number | null): Markup | "" {
   if (level === null) return "";
@@ -111,7 +119,34 @@ export function channelPath(name: string): string {
   return `/page/channel?id=${encodeURIComponent(name)}`;
 }
 
+/** The page of a turn. @param name `platform:name` @param turn default: the list of the channel's newest turns */
+export function turnPath(name: string, turn?: number): string {
+  const which = turn === undefined ? "" : `&turn=${turn}`;
+  return `/page/turn?id=${encodeURIComponent(name)}${which}`;
+}
+
+/** Memories and people. @param of a channel's name, or a person's; default: all */
+export function memoriesPath(of: { readonly channel?: string; readonly person?: string } = {}): string {
+  const { channel = "", person = "" } = of;
+  const asked = new URLSearchParams({
+    ...(channel !== "" && { id: channel }),
+    ...(person !== "" && { person }),
+  });
+  return `/page/memories${asked.size === 0 ? "" : `?${asked.toString()}`}`;
+}
+
 /** What a channel's log would have cost with other settings. @param name `platform:name` */
 export function whatIfPath(name: string): string {
   return `/page/what-if?id=${encodeURIComponent(name)}`;
+}
+
+/** Longest shown text, in UTF-16 units; `weir log` has the whole. */
+const MOST_SHOWN = 4000;
+
+/** A text of any length, in its own lines; secrets in it are masked before. */
+export function longText(text: string): Markup {
+  const shown = displayable(text);
+  if (shown.length <= MOST_SHOWN) return html`<pre>${shown}</pre>`;
+  return html`<pre>${sliceWhole(shown, 0, MOST_SHOWN)} …</pre>
+    <p class="dim">The beginning of ${formatNumber(shown.length)} characters.</p>`;
 }

@@ -20,7 +20,8 @@ import { PROOF_PATH } from "./address.ts";
 import { proofOf, readCode } from "./codes.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
-import { PLACES } from "./places/places.ts";
+import type { Asked } from "./place.ts";
+import { DOWNLOADS, PLACES } from "./places/places.ts";
 import { TuneRuns } from "./what-if/tune-process.ts";
 
 export interface PageParts {
@@ -72,6 +73,11 @@ export function createPage(parts: PageParts): Hono<Env> {
   const show = async (c: Context, markup: Markup, status: ContentfulStatusCode = 200): Promise<Response> =>
     // Also a secret that became one only when control characters were removed.
     c.html(mask(String(await markup)), status);
+  const tuneRuns = new TuneRuns(parts.closing);
+  const askedBy = (c: Context<Env>): Asked => {
+    const query = (name: string): string => c.req.query(name) ?? "";
+    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns };
+  };
   page.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
@@ -111,15 +117,17 @@ export function createPage(parts: PageParts): Hono<Env> {
     log.info("page_signed_out");
     return answer;
   });
-  const tuneRuns = new TuneRuns(parts.closing);
   for (const place of PLACES)
     page.get(place.path, async (c) => {
-      const { signal } = c.req.raw;
-      const query = (name: string): string => c.req.query(name) ?? "";
-      const asked = { reports, readiness, mask, query, signal, tuneRuns };
-      const { title, body, againSeconds } = await place.show(asked);
+      const { title, body, againSeconds } = await place.show(askedBy(c));
       if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
       return show(c, wholePage(title, c.var.session, LINKS, body));
+    });
+  for (const download of DOWNLOADS)
+    page.get(download.path, async (c) => {
+      const { name, type, text } = await download.read(askedBy(c));
+      const disposition = `attachment; filename="${name}"`;
+      return c.body(mask(text), 200, { "content-type": type, "content-disposition": disposition });
     });
   page.notFound(async (c) =>
     show(c, sentencePage("Not found", "There is nothing here.", c.var.session), 404),

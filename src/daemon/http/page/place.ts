@@ -30,3 +30,18 @@ export interface Shown {
   /** The page is to be asked for again, by itself, after so many seconds; default: it is not. */
   readonly againSeconds?: number;
 }
+
+/** A file of the page that is made when it is asked for. */
+export interface Download {
+  readonly path: string;
+  /** @throws HTTPException whose message people are shown */
+  read(asked: Asked): Promise<DownloadedFile>;
+}
+
+export interface DownloadedFile {
+  /** Letters, digits, hyphens and dots alone. */
+  readonly name: string;
+  /** MIME type. */
+  readonly type: string;
+  readonly text: string;
+}

@@ -6,7 +6,7 @@ import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { sliceWhole } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { channelPath, type Markup } from "../markup.ts";
+import { channelPath, type Markup, turnPath } from "../markup.ts";
 
 /** Entries on one page. */
 export const ENTRIES_ON_PAGE = 200;
@@ -20,10 +20,10 @@ export interface ListedEntries {
   /** The channel's name, `platform:name`. */
   readonly name: string;
   readonly time: TimeFormat;
-  /** What stands before an entry; null: nothing. */
-  readonly before: (entry: Entry) => Markup | null;
-  /** Shown at its side, as a class; "": nothing. */
-  readonly side: (entry: Entry) => string;
+  /** What stands before an entry; null, the default: nothing. */
+  readonly before?: (entry: Entry) => Markup | null;
+  /** Shown at its side, as a class; "", the default: nothing. */
+  readonly side?: (entry: Entry) => string;
 }
 
 /** The page with the entries from..to of the log, as they are kept now. */
@@ -39,8 +39,8 @@ export function entryList(listed: ListedEntries): Markup {
       const today = listed.time.day(entry.at);
       const isNewDay = today !== day;
       day = today;
-      return html`${isNewDay ? html`<li class="note dim">${today}</li>` : ""} ${listed.before(entry)}
-      ${entryItem(entry, listed)}`;
+      return html`${isNewDay ? html`<li class="note dim">${today}</li>` : ""}
+      ${listed.before?.(entry) ?? null} ${entryItem(entry, listed)}`;
     })}
   </ol>`;
 }
@@ -58,7 +58,7 @@ function entryItem(entry: Entry, { channel, name, time, side }: ListedEntries): 
   const limit = LONGEST[SPEAKERS[entry.kind] === "tool" ? "tool" : "said"];
   const isCut = text.length > limit;
   const shown = isCut ? `${sliceWhole(text, 0, limit)} …` : text;
-  return html`<li id="entry-${entry.seq}" class="${`${SPEAKERS[entry.kind]} ${side(entry)}`.trim()}">
+  return html`<li id="entry-${entry.seq}" class="${`${SPEAKERS[entry.kind]} ${side?.(entry) ?? ""}`.trim()}">
     <time datetime="${entry.at.toISOString()}" title="entry ${formatNumber(entry.seq)}"
       >${time.minute(entry.at).slice(-5)}</time
     >
@@ -70,7 +70,7 @@ function entryItem(entry: Entry, { channel, name, time, side }: ListedEntries): 
               >all ${formatNumber(text.length)} characters</a
             >`
           : ""
-      }</span
+      }${entry.kind === "assistant" ? html` <a class="turn" href="${turnPath(name, entry.turnId)}">turn</a>` : ""}</span
     >
   </li>`;
 }

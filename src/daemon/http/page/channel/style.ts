@@ -29,6 +29,7 @@ svg.timeline .mark { stroke: var(--line); stroke-dasharray: 4 4; }
 svg.timeline .mark.next { stroke: var(--warn); }
 svg.timeline .now { fill: var(--text); font-size: 14px; font-weight: 600; }
 .channel { display: grid; gap: 0 32px; grid-template-columns: minmax(0, 1fr) 22rem; align-items: start; }
+.log a.turn { font-size: 12px; }
 .channel .text, .log .text { white-space: pre-wrap; overflow-wrap: anywhere; }
 .band { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 .band p { margin: 8px 0 0; }

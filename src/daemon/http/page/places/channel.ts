@@ -14,7 +14,7 @@ import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
 import { nextRequest } from "../channel/next-request.ts";
-import { channelPath, type Markup, whatIfPath } from "../markup.ts";
+import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
@@ -85,7 +85,11 @@ function channelBody(view: ChannelView): Markup {
   const { card, report, timeline, time, path, span, range, entries, channel } = view;
   const newest = entries.at(-1);
   return html`<h1>${card.title}</h1>
-    <p>${card.summary} · <a href="${whatIfPath(report.channel)}">what if it had other settings?</a></p>
+    <p>
+      ${card.summary} · <a href="${turnPath(report.channel)}">turns</a> ·
+      <a href="${memoriesPath({ channel: report.channel })}">memories</a> ·
+      <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>
+    </p>
     ${timelineSection({ timeline, report, bar: card.bar, time, path, span })}
     <div class="channel">
       <section>

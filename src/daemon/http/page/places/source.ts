@@ -45,8 +45,7 @@ export const sourcePlace: Place = {
             >The log as it is kept now: deleted texts are gone, and edited ones say what they say now.</span
           >
         </p>
-        ${pages(name, { from, to, last })}
-        ${entryList({ entries, channel, name, time, before: () => null, side: () => "" })}
+        ${pages(name, { from, to, last })} ${entryList({ entries, channel, name, time })}
         ${pages(name, { from, to, last })}`,
     };
   },

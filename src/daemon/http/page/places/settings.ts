@@ -1,0 +1,117 @@
+import { html } from "hono/html";
+import { describeRefusal } from "../../../../admin/reports/daemon-status.ts";
+import { warnOfModelNames } from "../../../../config/checks/check-models.ts";
+import { describeConfig } from "../../../../config/describe-config.ts";
+import { type ShownLines, shownFile } from "../../../../config/shown-file.ts";
+import { readTextFile } from "../../../../config/text-file.ts";
+import { weirCommand } from "../../../../files/installation.ts";
+import { knownWindow } from "../../../../llm/catalog/model-catalog.ts";
+import { displayable, displayableLine } from "../../../../text/displayable.ts";
+import type { ReportedDaemon } from "../../channels.ts";
+import { masked } from "../../masked.ts";
+import type { Markup } from "../markup.ts";
+import type { Asked, Place, Shown } from "../place.ts";
+
+/** Lines of the file that are shown. */
+const MOST_LINES = 2000;
+
+interface SettingsView {
+  /** Of the file; null: there is none. */
+  readonly path: string | null;
+  /** Null: there is none, or `problem` says why it cannot be read. */
+  readonly lines: readonly ShownLines[] | null;
+  readonly problem: string | null;
+  /** That the file is refused, in a sentence, and the loader's error lines; null: it is in force. */
+  readonly refusal: string | null;
+  readonly problems: string | null;
+  readonly atStart: readonly string[];
+  readonly reloaded: string | null;
+  /** As `weir config check` prints it. */
+  readonly inForce: string;
+  readonly warnings: readonly string[];
+}
+
+/** The configuration, to be read: what is in force, what is refused or waits for a start, and the file without its secrets. */
+export const settingsPlace: Place = {
+  path: "/page/settings",
+  name: "Settings",
+  async show({ reports, mask, signal }: Asked): Promise<Shown> {
+    const view = await reports.read(async (daemon) => masked(readSettings(daemon, mask), mask), signal);
+    return { title: "Settings", body: settingsBody(view) };
+  },
+};
+
+function readSettings(daemon: ReportedDaemon, mask: (text: string) => string): SettingsView {
+  const { config, agents } = daemon.current.setup;
+  const { time } = agents.first.agent;
+  const at = (date: Date): string => time.minute(date);
+  const { configuration } = daemon.vitals();
+  const { file } = config;
+  const read = file === null ? null : readTextFile(file, file);
+  const text = read !== null && "value" in read ? read.value : null;
+  return {
+    path: file,
+    // Known secrets first: a part of one would not be found.
+    lines: text === null ? null : shownFile(mask(text)).slice(0, MOST_LINES),
+    problem: read !== null && "problem" in read ? read.problem.message : null,
+    refusal: configuration === undefined ? null : describeRefusal(configuration, at),
+    problems: daemon.configurationProblems(),
+    atStart: configuration?.atStart ?? [],
+    reloaded: configuration?.reloadedAt == null ? null : at(configuration.reloadedAt),
+    inForce: describeConfig(config, knownWindow),
+    warnings: warnOfModelNames(config),
+  };
+}
+
+function settingsBody(view: SettingsView): Markup {
+  const { path, refusal, problems, atStart, reloaded, inForce, warnings } = view;
+  return html`<h1>Settings</h1>
+    <p>
+      ${path === null ? html`There is no file: <code>${weirCommand("init")}</code> writes one.` : html`<code>${displayableLine(path)}</code>`}
+      <span class="dim">
+        It is changed with an editor; a running Weir takes up what it may, and says here what it does not.
+      </span>
+    </p>
+    <h2>State</h2>
+    ${
+      refusal === null
+        ? html`<p class="ok">
+            In force${reloaded === null ? " since the start" : `, reloaded at ${reloaded}`}.
+          </p>`
+        : html`<p class="bad">It is ${displayableLine(refusal)}.</p>`
+    }
+    ${problems === null ? "" : html`<pre>${displayable(problems)}</pre>`}
+    ${
+      atStart.length === 0
+        ? ""
+        : html`<p class="warn">Takes effect at the next start: ${displayableLine(atStart.join(", "))}</p>`
+    }
+    ${warnings.map((warning) => html`<p class="warn">${displayableLine(warning)}</p>`)}
+    <p class="dim">
+      <code>${weirCommand("config check")}</code> checks the file, <code>${weirCommand("reload")}</code> puts
+      it in force.
+    </p>
+    <h2>In force</h2>
+    <pre>${displayable(inForce)}</pre>
+    ${path === null ? "" : fileMarkup(view)}`;
+}
+
+function fileMarkup({ lines, problem }: SettingsView): Markup {
+  return html`<h2>The file</h2>
+    ${
+      lines === null
+        ? html`<p class="bad">
+            ${problem === null ? "It is not there any more." : `It ${displayableLine(problem)}.`}
+          </p>`
+        : html`<p class="dim">
+              Secrets, and values of keys that are not known, are hidden; comments are left out.
+            </p>
+            <pre>${lines.map(lineText).join("\n")}</pre>
+            ${lines.length < MOST_LINES ? "" : html`<p class="dim">Further lines are not shown.</p>`}`
+    }`;
+}
+
+function lineText({ from, to, text }: ShownLines): string {
+  const number = from === to ? String(from) : `${from}–${to}`;
+  return `${number.padStart(9)}  ${displayableLine(text)}`;
+}

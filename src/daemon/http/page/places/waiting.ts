@@ -1,0 +1,162 @@
+import { html } from "hono/html";
+import { describeRefusal } from "../../../../admin/reports/daemon-status.ts";
+import { weirCommand } from "../../../../files/installation.ts";
+import { formatAddress } from "../../../../core/ids.ts";
+import type { WaitingItem } from "../../../../features/feature.ts";
+import type { ChannelWork, RefusedPart } from "../../../../store/channels/overview.ts";
+import { displayableLine } from "../../../../text/displayable.ts";
+import { formatNumber, formatSpan } from "../../../../text/format.ts";
+import type { TimeFormat } from "../../../../text/time.ts";
+import type { ReportedDaemon } from "../../channels.ts";
+import { masked } from "../../masked.ts";
+import { channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
+import type { Asked, Place, Shown } from "../place.ts";
+
+/** Rows of each list. */
+const ROWS = 50;
+
+interface WaitingView {
+  readonly items: readonly WaitingItem[];
+  readonly due: readonly ChannelWork[];
+  readonly undelivered: readonly ChannelWork[];
+  readonly refused: readonly RefusedPart[];
+  /** Of features, by their names: what waits, as `weir status` says it. */
+  readonly work: readonly { readonly name: string; readonly line: string }[];
+  /** That the configuration is refused, or what of it waits for a start; each in a sentence. */
+  readonly configuration: readonly string[];
+  readonly time: TimeFormat;
+  readonly now: Date;
+}
+
+/** One inbox of everything that waits for a person, each with how to act on it. */
+export const waitingPlace: Place = {
+  path: "/page/waiting",
+  name: "Waiting",
+  async show({ reports, mask, signal }: Asked): Promise<Shown> {
+    const view = await reports.read(async (daemon) => readWaiting(daemon, mask), signal);
+    return { title: "Waiting", body: waitingBody(view) };
+  },
+};
+
+async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => string): Promise<WaitingView> {
+  const { features, current, vitals } = daemon;
+  const { overview } = daemon.store;
+  const { time } = current.setup.agents.first.agent;
+  const now = new Date();
+  const [items, due, undelivered, refused, work] = await Promise.all([
+    features.inbox({ limit: ROWS, masked: mask }),
+    overview.dueChannels(ROWS),
+    overview.undeliveredChannels(ROWS),
+    overview.refusedParts(ROWS),
+    features.readWork(),
+  ]);
+  const { configuration } = vitals();
+  const at = (date: Date): string => time.minute(date);
+  const oldest = (since: Date | null): string => (since === null ? "" : `, the oldest since ${at(since)}`);
+  const refusal = configuration === undefined ? null : describeRefusal(configuration, at);
+  const atStart = configuration?.atStart ?? [];
+  return {
+    ...masked({ items, due, undelivered, refused }, mask),
+    work: work.map((one) => ({ name: one.name, line: mask(one.line(time, oldest)) })),
+    configuration: [
+      ...(refusal === null ? [] : [mask(`It is ${refusal}`)]),
+      ...(atStart.length === 0 ? [] : [mask(`It takes effect at the next start: ${atStart.join(", ")}`)]),
+    ],
+    time,
+    now,
+  };
+}
+
+function waitingBody(view: WaitingView): Markup {
+  const { items, due, undelivered, refused, configuration, work, time } = view;
+  const isNothing = [items, due, undelivered, refused, configuration].every((list) => list.length === 0);
+  return html`<h1>Waiting</h1>
+    ${isNothing ? html`<p class="ok">Nothing waits for you.</p>` : ""}
+    ${configuration.length === 0 ? "" : configurationMarkup(configuration)}
+    ${items.length === 0 ? "" : itemList(items, time)}
+    ${
+      due.length === 0
+        ? ""
+        : html`<h2>Messages without an answer</h2>
+            <p class="dim">
+              <code>/why</code> in the channel says why; <code>${weirCommand("doctor")}</code> tries the
+              models.
+            </p>
+            ${workTable("messages", due, view)}`
+    }
+    ${
+      undelivered.length === 0
+        ? ""
+        : html`<h2>Answers on their way</h2>
+            <p class="dim">
+              They are sent when their platform takes them: the <a href="/">overview</a> says whether it is
+              connected.
+            </p>
+            ${workTable("parts", undelivered, view)}`
+    }
+    ${refused.length === 0 ? "" : refusedTable(refused, time)}
+    <h2>Work of the agents</h2>
+    ${table(
+      ["of", "waits"],
+      work.map(({ name, line }) => [displayableLine(name), displayableLine(line)]),
+    )}`;
+}
+
+function configurationMarkup(sentences: readonly string[]): Markup {
+  return html`<h2>Configuration</h2>
+    ${sentences.map((one) => html`<p class="warn">${displayableLine(one)}</p>`)}
+    <p class="dim">
+      <code>${weirCommand("config check")}</code> lists every problem of the file, and
+      <code>${weirCommand("reload")}</code> puts it in force.
+    </p>`;
+}
+
+function itemList(items: readonly WaitingItem[], time: TimeFormat): Markup {
+  return html`<h2>For a person to decide</h2>
+    <ol class="entries">
+      ${items.map(({ channel, since, text }) => {
+        const name = channel === null ? null : formatAddress(channel);
+        return html`<li>
+          <p>
+            ${name === null ? "" : html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`}
+            <span class="dim">since ${time.minute(since)}</span>
+          </p>
+          ${longText(text)}
+        </li>`;
+      })}
+    </ol>`;
+}
+
+function workTable(what: string, rows: readonly ChannelWork[], { time, now }: WaitingView): Markup {
+  return table(
+    ["channel", what, "oldest", "for"],
+    rows.map(({ address, count, since }) => {
+      const name = formatAddress(address);
+      return [
+        html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`,
+        formatNumber(count),
+        timeCell(time.minute(since)),
+        formatSpan(Math.max(0, now.getTime() - since.getTime())),
+      ];
+    }),
+  );
+}
+
+function refusedTable(parts: readonly RefusedPart[], time: TimeFormat): Markup {
+  return html`<h2>Refused by a platform within a day</h2>
+    <p class="dim">
+      People have not seen these parts. The log says why: <code>${weirCommand("logs")}</code>.
+    </p>
+    ${table(
+      ["channel", "turn", "part", "at"],
+      parts.map(({ address, turn, part, at }) => {
+        const name = formatAddress(address);
+        return [
+          html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`,
+          html`<a href="${turnPath(name, turn)}">${String(turn)}</a>`,
+          formatNumber(part + 1),
+          timeCell(time.minute(at)),
+        ];
+      }),
+    )}`;
+}
