@@ -92,9 +92,9 @@ async function play({ channel, settings, home, file }: TriedLog, signal: AbortSi
     const child = execFile(process.execPath, args, options, (error, out, said) => {
       if (error === null) resolve(JSON.parse(out));
       // It says what is wrong with the settings, unless it prints a stack.
-      else if (typeof error.code === "number" && !/\n\s+at /.test(said))
+      else if (typeof error.code === "number" && !said.includes("\n    at "))
         reject(new HTTPException(400, { message: said.trim() }));
-      else reject(new Error(`weir tune: ${errorMessage(error)}`));
+      else reject(new Error(`a log was not played again: ${errorMessage(error)}`));
     });
     if (child.pid !== undefined) leaveRoom(child.pid);
   });
