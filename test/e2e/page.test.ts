@@ -1,7 +1,10 @@
 // proves: src/daemon/http/page/places/what-if.ts, src/daemon/http/page/what-if/tune-process.ts
 // The page of a daemon as an operator finds it: nothing is configured for it.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { after, suite, test } from "node:test";
+import { findBrowser, startBrowser, type Tab } from "../support/browser.ts";
 import { openHome, openSeed } from "../support/e2e.ts";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo } from "../support/e2e-model.ts";
@@ -81,3 +84,73 @@ test("a channel's log is played again with other settings, as `weir tune` does i
   assert.equal(refused.status, 400);
   assert.match(refused.body, /target/);
 });
+
+const NO_BROWSER = "neither Chromium nor Chrome is installed here";
+const program = findBrowser();
+const PLACES = ["/", "/page/waiting", "/page/memories", "/page/usage", "/page/settings"];
+const OF_CHANNEL = ["channel", "turn", "what-if"].map((name) => `/page/${name}?id=loopback:what-if`);
+
+suite("in a browser", { skip: program === null ? NO_BROWSER : false }, () => {
+  test("the printed address signs in, and every place keeps the policy, wide and narrow", async () => {
+    await using browser = await startBrowser(program ?? "");
+    assert.ok(!browser.flags.some((flag) => flag.includes("web-security")), "the policy is in force");
+    const tab = await browser.newTab();
+    await signIn(tab);
+    assert.equal(await tab.value("location.href"), `http://${host}/`, "the code has left the address");
+    for (const where of [...PLACES, ...OF_CHANNEL]) {
+      for (const width of [1280, 360]) {
+        await tab.resize(width);
+        await tab.open(`http://${host}${where}`);
+        assert.notEqual(await tab.value("document.querySelector('main h1')?.textContent ?? ''"), "", where);
+        const over = await tab.value("document.documentElement.scrollWidth - innerWidth");
+        assert.ok(Number(over) <= 0, `${where} is ${String(over)} pixels too wide at ${width}`);
+      }
+    }
+    assert.deepEqual(tab.errors, []);
+    await tab.call("Emulation.setScriptExecutionDisabled", { value: true });
+    await tab.open(`http://${host}/page/channel?id=loopback:what-if`);
+    assert.match(String(await tab.value("document.body.textContent")), /how deep is it\?/);
+    assert.deepEqual(tab.errors, []);
+  });
+
+  test("no other program of this machine is sent the session, and no other page can frame it", async () => {
+    await using browser = await startBrowser(program ?? "");
+    const tab = await browser.newTab();
+    await signIn(tab);
+    const cookies: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      cookies.push(request.headers.cookie);
+      response.end(`<!doctype html><iframe src="http://${host}/"></iframe>`);
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const address = other.address();
+    assert.ok(typeof address === "object" && address !== null);
+    for (const name of ["127.0.0.1", "localhost", "weir.localhost"])
+      await tab.open(`http://${name}:${address.port}/`);
+    other.close();
+    other.closeAllConnections();
+    assert.ok(cookies.length >= 3);
+    assert.deepEqual(
+      cookies.filter((one) => one !== undefined),
+      [],
+    );
+    assert.ok(
+      tab.errors.some((error) => error.includes("frame-ancestors")),
+      tab.errors.join("\n"),
+    );
+    await tab.open(`http://${host}/`);
+    assert.equal(
+      await tab.value("document.querySelector('h1')?.textContent"),
+      "Overview",
+      "it is still signed in",
+    );
+  });
+});
+
+async function signIn(tab: Tab): Promise<void> {
+  const { out } = await home.run("open");
+  await tab.open(out[0] ?? "");
+  await tab.until("document.querySelector('h1')?.textContent === 'Overview'");
+  // The form to sign in comes with 401.
+  assert.ok(tab.errors.splice(0).every((error) => error.includes("401")));
+}
