@@ -12,6 +12,10 @@ export class KeyedCount {
     return this.#size >= most || (this.#counts.get(key) ?? 0) >= most / 2;
   }
 
+  has(key: string): boolean {
+    return this.#counts.has(key);
+  }
+
   add(key: string): void {
     this.#change(key, 1);
   }

@@ -91,6 +91,10 @@ export class Intake {
   readonly #channels = new KeyedQueue();
   /** How many arrivals of each lane are being read or stored. */
   readonly #waiting = new KeyedCount();
+  /** Events that wait to be stored, by channel and by the connection on which they were heard. */
+  readonly #unstored = new KeyedCount();
+  /** Those of them that were stored on a later connection, until the last one is. */
+  readonly #heardBefore = new Set<string>();
   readonly #platformRetry: PlatformRetry;
   readonly #gaps: Gaps;
   readonly #discovery: ChannelDiscovery;
@@ -206,7 +210,8 @@ export class Intake {
     }
     this.#waiting.add(lane);
     try {
-      const { storing } = await this.#lanes.add(lane, async () => this.#read(arrival));
+      const heardOn = this.#freshConnections;
+      const { storing } = await this.#lanes.add(lane, async () => this.#read(arrival, heardOn));
       const receipts = await Promise.all(storing);
       return receipts.every((receipt) => receipt !== undefined) ? receipts : undefined;
     } finally {
@@ -253,11 +258,14 @@ export class Intake {
   }
 
   /** The lane continues without waiting for the storing. */
-  async #read(arrival: Arrival): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
+  async #read(
+    arrival: Arrival,
+    heardOn: number,
+  ): Promise<{ readonly storing: readonly Promise<Receipt | undefined>[] }> {
     const { read, name, where, isFetchedIfUnread } = arrival;
     try {
       const heard = await read();
-      return { storing: heard.map(async (one) => this.#store(one)) };
+      return { storing: heard.map(async (one) => this.#store(one, heardOn)) };
     } catch (error) {
       // Before a later event is stored, after which this one would never be fetched. A fetch would meet an
       // unknown failure again, and never end.
@@ -266,16 +274,22 @@ export class Intake {
     }
   }
 
-  async #store({ event, home }: Heard): Promise<Receipt | undefined> {
+  /** @param heardOn how many fresh connections there had been */
+  async #store({ event, home }: Heard, heardOn: number): Promise<Receipt | undefined> {
     const { now, catchUpMaxAgeMs: maxAgeMs } = this.#parts;
+    const { name } = home.channel;
     const asked = event.type === "edit" ? askingIfNew(event, now().getTime() - maxAgeMs) : event;
     const heard = this.#heardFrom !== null && asked.at < this.#heardFrom ? asLate(asked) : asked;
-    const heardOn = this.#freshConnections;
-    const { receipt } = await this.#channels.add(home.channel.name, async () => {
+    const stretch = `${heardOn} ${name}`;
+    this.#unstored.add(stretch);
+    const { receipt } = await this.#channels.add(name, async () => {
       const taking = await this.#take(heard, home);
-      // Its deletion or edit may be among what was not heard: another look at the channel finds it.
-      const mayBeChanged = event.type === "message" && heardOn !== this.#freshConnections;
-      if (mayBeChanged && taking !== NOT_TAKEN) this.miss(home.channel.name, async () => [home]);
+      this.#unstored.remove(stretch);
+      if (heardOn === this.#freshConnections) return taking;
+      // Deletions and edits of what was heard before this connection may be missing: another look at the channel finds them.
+      if (taking !== NOT_TAKEN && !this.#leavesNoTrace(event, home)) this.#heardBefore.add(stretch);
+      if (!this.#unstored.has(stretch) && this.#heardBefore.delete(stretch))
+        this.miss(name, async () => [home]);
       return taking;
     });
     return receipt;

@@ -81,23 +81,79 @@ test("where it is over before the next event, what was missed since its page com
   intake.close();
 });
 
-test("a message that still waits when the connection is lost, and is deleted before the next one, is deleted", async () => {
-  const { inbox, history, intake, got } = open();
+/** A catch-up that is slow, and a connection that is lost meanwhile and has missed a deletion. */
+function lostWhileWaiting(options: Parameters<typeof open>[0] = {}) {
+  const opened = open(options);
+  const { inbox, history, intake } = opened;
   const rest = Promise.withResolvers<void>();
   history.add(1);
   inbox.gaps = [gapAfter(1)];
   const letGo = holdPage(history, rest.promise);
+  let looks = 0;
+  inbox.gapOf = async () => {
+    looks++;
+    return Promise.resolve(gapAfter(3));
+  };
   intake.resume();
-  inbox.gapOf = async () => Promise.resolve(gapAfter(3));
+  return {
+    ...opened,
+    looks: () => looks,
+    reconnect: () => {
+      intake.interrupt();
+      history.add(3);
+      intake.resume();
+      letGo();
+      rest.resolve();
+    },
+  };
+}
+
+test("a message that still waits when the connection is lost, and is deleted before the next one, is deleted", async () => {
+  const { intake, got, reconnect } = lostWhileWaiting();
   const waiting = hand(intake, said(2), HOME);
   await delay(10);
-  intake.interrupt();
-  history.add(3);
-  intake.resume();
-  letGo();
-  rest.resolve();
+  reconnect();
   await waiting;
   await until("deletion", () => got().includes("-2"));
   assert.deepEqual([...new Set(got())], ["+3", "+2", "-2"]);
+  intake.close();
+});
+
+test("so is one that waits to be read", async () => {
+  const { intake, got, reconnect } = lostWhileWaiting();
+  const reading = Promise.withResolvers<void>();
+  const waiting = intake.hand({
+    lane: HOME.channel.name,
+    read: async () => {
+      await reading.promise;
+      return [{ event: said(2), home: HOME }];
+    },
+    kind: "message",
+    name: HOME.channel.name,
+    where: async () => [HOME],
+    isFetchedIfUnread: true,
+  });
+  await delay(10);
+  reconnect();
+  reading.resolve();
+  await waiting;
+  await until("deletion", () => got().includes("-2"));
+  intake.close();
+});
+
+test("however many wait, the channel is looked at once more, and for none that leaves no trace", async () => {
+  const { inbox, intake, looks, reconnect } = lostWhileWaiting();
+  inbox.strangers.add("stranger");
+  const author = { id: "stranger", name: "Eve", isBot: false };
+  const many = Array.from({ length: 100 }, (_, index) => said(100 + index));
+  const waiting = many.map(async (one) => hand(intake, one, HOME));
+  const other = { ...HOME, channel: { platform: "chat", name: "other" } };
+  const ignored = [HOME, other].map(async (home, index) => hand(intake, said(300 + index, { author }), home));
+  await delay(10);
+  reconnect();
+  await Promise.all([...waiting, ...ignored]);
+  await until("look", () => looks() > 0);
+  await intake.idle();
+  assert.equal(looks(), 1);
   intake.close();
 });
