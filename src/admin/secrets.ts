@@ -66,9 +66,9 @@ export class KnownSecrets {
     return known;
   }
 
-  /** In a line of JSON one may stand with escapes: that is hidden as well. */
+  /** In a line of JSON and in a page one may stand with escapes: that is hidden as well. */
   add(secrets: readonly string[]): void {
-    const escaped = secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
+    const escaped = secrets.flatMap((secret) => [JSON.stringify(secret).slice(1, -1), inMarkup(secret)]);
     this.#all = [...new Set([...this.#all, ...secrets, ...escaped])];
     this.#mask = maskOf(this.#all);
   }
@@ -79,6 +79,19 @@ export class KnownSecrets {
 
   /** Takes them out of a text. */
   readonly masked = (text: string): string => this.#mask(text);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  '"': "&quot;",
+  "'": "&#39;",
+  "<": "&lt;",
+  ">": "&gt;",
+};
+
+/** As `hono/html` writes a text. */
+function inMarkup(text: string): string {
+  return text.replaceAll(/[&"'<>]/g, (character) => ESCAPES[character] ?? character);
 }
 
 /** Masks the secrets in a text. Pure. */

@@ -14,7 +14,7 @@ export async function open(io: Io, options: CommonOptions): Promise<void> {
     throw new OperatorError(
       'The page is switched off: write `listen = "auto"` under `[http]` in config.toml, and start Weir again.',
     );
-  const [{ isPageAt, readAddress }, { findToken }, { makeCode, pageHost }] = await Promise.all([
+  const [{ isPageAt, readAddress }, { findToken }, { makeCode }] = await Promise.all([
     import("../daemon/http/page/address.ts"),
     import("../daemon/http/token.ts"),
     import("../daemon/http/page/codes.ts"),
@@ -27,6 +27,6 @@ export async function open(io: Io, options: CommonOptions): Promise<void> {
         "it is for browsers of this machine, so `listen` under `[http]` must be an address of this machine alone, or 0.0.0.0.",
     );
   const code = makeCode(token, Date.now());
-  say(io, `http://${pageHost(token)}:${hostAndPort(address).port}/#${code}`);
+  say(io, `http://${address.name}:${hostAndPort(address.where).port}/#${code}`);
   say(io, `The code is valid once, for a minute: ${code}`);
 }

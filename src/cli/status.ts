@@ -42,7 +42,7 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
     const report = {
       daemon,
       connected,
-      page: daemon === null ? null : readAddress(config.database.dataDir),
+      page: daemon === null ? null : (readAddress(config.database.dataDir)?.where ?? null),
       waiting: { ...waiting, ...Object.fromEntries(features.map(({ name, json }) => [name, json])) },
       ...summariseChannels(
         overviews,

@@ -36,7 +36,6 @@ import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
-import { PageSessionStore } from "./page/page-sessions.ts";
 import { PersonalDataStore } from "./deletion/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
@@ -105,7 +104,6 @@ export function createStore(
     compactions: new CompactionStore(db),
     requests: new RequestStore(db),
     past: new PastStore(db),
-    pageSessions: new PageSessionStore(db),
     people: new PersonalDataStore(db, engine),
     quotes: new QuoteStore(db, engine),
     runCommands: new RunCommandStore(db),

@@ -7,10 +7,12 @@ import { pino } from "pino";
 import { KnownSecrets } from "../../src/admin/secrets.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { Daemon } from "../../src/daemon/daemon.ts";
-import { makeCode, pageHost } from "../../src/daemon/http/page/codes.ts";
+import { readAddress } from "../../src/daemon/http/page/address.ts";
+import { makeCode } from "../../src/daemon/http/page/codes.ts";
 import { startHttpService } from "../../src/daemon/http/service.ts";
 import { createMonitor } from "../../src/daemon/metrics/metrics.ts";
 import { ask, type HttpAnswer } from "./http-client.ts";
+import { until } from "./patience.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -62,7 +64,9 @@ export async function startPage(daemon: Daemon, config: Config, now: number): Pr
   service.watch(daemon);
   const port = Number(new URL(service.url).port);
   const token = (await readFile(path.join(dataDir, "http.token"), "utf8")).trim();
-  const host = `${pageHost(token)}:${port}`;
+  await until("address of the page", () => readAddress(dataDir) !== null);
+  const { name = "" } = readAddress(dataDir) ?? {};
+  const host = `${name}:${port}`;
   const own = { origin: `http://${host}`, "sec-fetch-site": "same-origin" };
   const newCode = (madeAt = now): string => makeCode(token, madeAt);
   const post: TestPage["post"] = async (where, form, headers = own) => {

@@ -109,7 +109,7 @@ export async function reportChannel(
     store.compactions.liveJob(id),
     store.memories.list({ channel: id }, MAX_MEMORIES),
   ]);
-  // The report of a long channel must not keep others waiting.
+  // Most of the report of a long channel is rendering: others have their turn meanwhile.
   await inSlices(agent.renderer.ahead(snapshot.history.entries));
   const { lastUsage } = snapshot;
   if (isFresh && lastUsage !== null) agent.models.learnFactor(lastUsage.model, lastUsage);

@@ -3,6 +3,7 @@ import type { Entry } from "../../core/entry.ts";
 import { whoseOf } from "../../core/memory.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import { displayable, displayableLine } from "../../text/displayable.ts";
+import { sliceWhole } from "../../text/text.ts";
 import type { TimeFormat } from "../../text/time.ts";
 
 /** An entry of the log for a person: plain text without control characters. */
@@ -13,14 +14,21 @@ export interface DescribedEntry {
   readonly marks: readonly string[];
   /** Of a deleted entry empty. */
   readonly text: string;
+  /** UTF-16 units of the whole text. */
+  readonly length: number;
 }
 
-/** @param channel its own agent, and up to where its entries are settled, covered and omitted */
+/**
+ * @param channel its own agent, and up to where its entries are settled, covered and omitted
+ * @param most longest text, in UTF-16 units: of a longer one its beginning. Default: the whole
+ */
 export function describeEntry(
   entry: Entry,
   channel: Pick<ChannelRow, "agent" | "settledTo" | "coveredTo" | "omittedTo">,
   time: TimeFormat,
+  most = Infinity,
 ): DescribedEntry {
+  const whole = body(entry, time);
   const marks = [
     entry.deleted ? "deleted" : "",
     entry.seq <= channel.coveredTo ? "covered" : "",
@@ -34,7 +42,9 @@ export function describeEntry(
   return {
     speaker: displayableLine(speaker(entry, channel.agent)),
     marks,
-    text: displayable(body(entry, time)),
+    // Cut before it is made readable: that takes long for a long text.
+    text: displayable(whole.length > most ? sliceWhole(whole, 0, most) : whole),
+    length: whole.length,
   };
 }
 

@@ -106,6 +106,14 @@ export async function lookAtHttp({ http }: Pick<Config, "http">): Promise<readon
   } catch (error) {
     if (await answersAsWeir(http.host, http.port))
       return [{ what, state: "ok", detail: `a Weir answers on ${http.host}:${http.port}` }];
+    if (http.mayMove && isTaken(error))
+      return [
+        {
+          what,
+          state: "ok",
+          detail: `another program listens on ${http.host}:${http.port}: the next free port is used`,
+        },
+      ];
     const finding = { what, state: "wrong", detail: errorMessage(error) } as const;
     // Other errors name their own remedy.
     if (!isTaken(error)) return [finding];

@@ -18,8 +18,7 @@ import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts, type Listening } from "./guard.ts";
 import type { Monitor } from "../metrics/metrics.ts";
-import { keepAddress } from "./page/address.ts";
-import { pageHost } from "./page/codes.ts";
+import { keepAddress, newPageName } from "./page/address.ts";
 import { createPage, isPageTarget } from "./page/page.ts";
 import { Sessions } from "./page/sessions.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
@@ -81,11 +80,18 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const { port } = listening;
   const shared = { ...monitor, channels, mask: secrets.masked, log, token: token.text };
   const app = createApp({ ...shared, hosts: allowedHosts(listening, http.hosts), version });
-  const sessions = new Sessions(() => channels.daemon.store.pageSessions, now);
   const closing = new AbortController();
   stack.defer(() => closing.abort());
-  const host = hostHeader(pageHost(token.text), port);
-  const page = createPage({ ...shared, host, port, sessions, closing: closing.signal, now });
+  const name = newPageName();
+  const host = hostHeader(name, port);
+  const page = createPage({
+    ...shared,
+    host,
+    port,
+    sessions: new Sessions(now),
+    closing: closing.signal,
+    now,
+  });
   // Other parts of the process use the global objects.
   const untouched = { overrideGlobalObjects: false };
   const [toApp, toPage] = [
@@ -113,7 +119,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     watch(daemon) {
       channels.watch(daemon);
       // Not before: until then another daemon may have the data folder.
-      if (hasPage) kept.defer(keepAddress(dataDir, where, onUnwritten));
+      if (hasPage) kept.defer(keepAddress(dataDir, { where, name }, onUnwritten));
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
@@ -144,24 +150,27 @@ async function openServers({ host, port: first, mayMove }: HttpConfig): Promise<
   return openAt({ host, port: 0 });
 }
 
-/**
- * Listens at an address, and where browsers look for the page's name besides: they take it for this machine, by `::1` first and
- * then by 127.0.0.1. No other program may have either.
- */
+/** Browsers take the page's name for this machine, by `::1` first and then by 127.0.0.1. */
+const BESIDE: Readonly<Record<string, string>> = { "127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1" };
+
+/** Listens at an address, and at the other one where browsers look for the page: no other program may have either. */
 async function openAt({ host, port: wanted }: Listening): Promise<Opened> {
   const server = createLimitedServer();
   const listening = { host, port: await listen(server, { host, port: wanted }) };
   const bound = server.address();
   const address = typeof bound === "object" && bound !== null ? bound.address : host;
-  if (address === "::1" || address === "::") return { servers: [server], listening, hasPage: true };
-  if (!isLoopback(address) && address !== "0.0.0.0") return { servers: [server], listening, hasPage: false };
+  if (address === "::") return { servers: [server], listening, hasPage: true };
+  const other = BESIDE[address];
+  if (other === undefined) return { servers: [server], listening, hasPage: false };
   const beside = createLimitedServer();
   try {
-    await listen(beside, { host: "::1", port: listening.port });
+    await listen(beside, { host: other, port: listening.port });
     return { servers: [server, beside], listening, hasPage: true };
   } catch (error) {
-    // Without IPv6 browsers use 127.0.0.1.
-    return { servers: [server], listening, hasPage: !isTaken(error) };
+    // Without IPv6 browsers use 127.0.0.1 alone.
+    const isMissing =
+      error instanceof Error && /^(?:EADDRNOTAVAIL|EAFNOSUPPORT)$/.test(errorCode(error.cause));
+    return { servers: [server], listening, hasPage: isMissing && other === "::1" };
   }
 }
 

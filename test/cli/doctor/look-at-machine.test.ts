@@ -65,6 +65,9 @@ test("a port that another program has is told of, one that a Weir has is as it s
   assert.equal(taken[0]?.state, "wrong");
   assert.match(taken[0]?.detail ?? "", /another program listens there/);
   assert.match(taken[0]?.todo ?? "", /another port/);
+  const moved = await lookAtHttp({ http: { ...http, port, mayMove: true } });
+  assert.match(moved[0]?.detail ?? "", /the next free port is used/);
+  assert.equal(moved[0]?.state, "ok");
   isWeir = true;
   assert.equal((await lookAtHttp({ http: { ...http, port } }))[0]?.state, "ok");
   server.close();

@@ -1,71 +1,109 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { get } from "node:http";
+import { get, type IncomingMessage } from "node:http";
 import path from "node:path";
-import { text } from "node:stream/consumers";
 import { isMissingFile } from "../../../core/errors.ts";
 import { readText, SHORT } from "../../../files/read-file.ts";
 import { replaceFile } from "../../../files/write-file.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
-import { hostHeader } from "../../../platforms/local/local-only.ts";
 import { makePrivateFolder, PAGE_ADDRESS } from "../../../store/database/data-folder.ts";
 import { hostAndPort } from "../../../text/host-and-port.ts";
-import { pageHost, proofOf } from "./codes.ts";
+import { proofOf } from "./codes.ts";
 
-export const PROOF_PATH = "/page/proof";
+/** Where a page is. */
+export interface PageAddress {
+  /** `127.0.0.1:8420` */
+  readonly where: string;
+  /** The name under which browsers ask for it. */
+  readonly name: string;
+}
 
-/** Longest wait for a proof, ms. */
-const PROOF_MS = 5000;
-const MAX_ADDRESS = 100;
+const NAME_BYTES = 10;
 
 /**
- * Writes where the page of this data folder is.
- * @param onFailure called if it cannot be written: the page is there all the same
- * @returns removes it, unless another daemon has written its own since
+ * A name for one daemon's page. Browsers take `*.localhost` for this machine, and a cookie of a name goes to every port: other
+ * programs must not be able to guess it, nor learn it from a tab that was left open when a daemon ended.
+ */
+export function newPageName(): string {
+  return `weir-${randomBytes(NAME_BYTES).toString("hex")}.localhost`;
+}
+
+/** How often the file is looked for: another daemon of this folder takes it away when it ends, ms. */
+const LOOK_EVERY_MS = 5000;
+
+/**
+ * Keeps the page's address in the data folder.
+ * @param onFailure called if that is not possible: the page is there all the same
+ * @returns ends that, and removes the file unless another daemon has written its own since
  */
 export function keepAddress(
   dataDir: string,
-  address: string,
+  address: PageAddress,
   onFailure: (error: unknown) => void,
+  lookEveryMs = LOOK_EVERY_MS,
 ): () => Promise<void> {
   const file = path.join(dataDir, PAGE_ADDRESS);
-  const written = makePrivateFolder(dataDir)
-    .then(() => replaceFile(file, `${address}\n`))
-    .catch(onFailure);
+  const write = (): void => replaceFile(file, `${address.where} ${address.name}\n`);
+  const orTell = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+  const looking = setInterval(() => orTell(() => readAddress(dataDir) ?? write()), lookEveryMs).unref();
+  const written = makePrivateFolder(dataDir).then(write).catch(onFailure);
   return async () => {
+    clearInterval(looking);
     await written;
-    if (readAddress(dataDir) === address) await rm(file, { force: true });
+    try {
+      if (readAddress(dataDir)?.name === address.name) await rm(file, { force: true });
+    } catch (error) {
+      onFailure(error);
+    }
   };
 }
 
-/** `127.0.0.1:8420`; null: no daemon of this data folder has written it. */
-export function readAddress(dataDir: string): string | null {
+/** Null: no daemon of this data folder has written one. */
+export function readAddress(dataDir: string): PageAddress | null {
   try {
-    const address = readText(path.join(dataDir, PAGE_ADDRESS), SHORT).trim();
-    return address.length <= MAX_ADDRESS && /^[\w.[\]:]+:\d+$/.test(address) ? address : null;
+    const [, where, name] =
+      /^(\S{1,100}:\d{1,5}) (weir-[\da-f]{20}\.localhost)$/.exec(
+        readText(path.join(dataDir, PAGE_ADDRESS), SHORT).trim(),
+      ) ?? [];
+    return where === undefined || name === undefined ? null : { where, name };
   } catch (error) {
     if (isMissingFile(error)) return null;
     throw error;
   }
 }
 
-/** Whether the daemon that has this token answers there: any program may listen where an ended one did. */
-export async function isPageAt(address: string, token: string): Promise<boolean> {
-  const { host, port } = hostAndPort(address);
+export const PROOF_PATH = "/page/proof";
+/** Longest wait for a proof, ms, and more than its length, UTF-16 units. */
+const PROOF_MS = 5000;
+const MOST_PROOF = 200;
+
+/** Whether the daemon that has this token answers there: any program may listen where an ended one did. It learns nothing. */
+export async function isPageAt({ where }: Pick<PageAddress, "where">, token: string): Promise<boolean> {
+  const { host, port } = hostAndPort(where);
   const nonce = randomBytes(16).toString("base64url");
-  const asked = {
-    host,
-    port,
-    path: `${PROOF_PATH}?of=${nonce}`,
-    headers: { host: hostHeader(pageHost(token), port) },
-    signal: AbortSignal.timeout(PROOF_MS),
-  };
+  const signal = AbortSignal.timeout(PROOF_MS);
   try {
     const answer = await new Promise<string>((resolve, reject) => {
-      get(asked, (response) => void text(response).then(resolve, reject)).on("error", reject);
+      const asked = { host, port, path: `${PROOF_PATH}?of=${nonce}`, signal };
+      get(asked, (response) => void beginningOf(response).then(resolve, reject)).on("error", reject);
     });
     return isSameSecret(answer, proofOf(token, port, nonce));
   } catch {
     return false;
   }
+}
+
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const part of response.setEncoding("utf8")) {
+    text += String(part);
+    if (text.length > MOST_PROOF) break;
+  }
+  return text;
 }

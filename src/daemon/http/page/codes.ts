@@ -17,15 +17,6 @@ const HEAD_BYTES = TIME_BYTES + NONCE_BYTES;
 const SIGNATURE_BYTES = 16;
 const CODE = /^[\w-]{43}$/;
 
-/**
- * The page's name on its machine. Browsers take `*.localhost` for this machine, and a cookie of a name goes to every port:
- * other programs here must not be able to guess it.
- * @param token the HTTP service's
- */
-export function pageHost(token: string): string {
-  return `weir-${hmac(token, "the page's name").toString("hex", 0, 10)}.localhost`;
-}
-
 /** Makes a code: who may read the HTTP service's token may sign in. @param now ms */
 export function makeCode(token: string, now: number): string {
   const head = Buffer.alloc(HEAD_BYTES);

@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { displayable } from "../../../text/displayable.ts";
 import { formatNumber } from "../../../text/format.ts";
 import { sliceWhole } from "../../../text/text.ts";
+import type { TimeFormat } from "../../../text/time.ts";
 import { weirCommand } from "../../../files/installation.ts";
 import { formatLevel } from "../../../admin/reports/channel-list.ts";
 import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
@@ -149,4 +150,9 @@ export function longText(text: string): Markup {
   if (shown.length <= MOST_SHOWN) return html`<pre>${shown}</pre>`;
   return html`<pre>${sliceWhole(shown, 0, MOST_SHOWN)} …</pre>
     <p class="dim">The beginning of ${formatNumber(shown.length)} characters.</p>`;
+}
+
+/** `14:05` */
+export function clock(at: number | Date, time: TimeFormat): string {
+  return time.minute(new Date(at)).slice(-5);
 }

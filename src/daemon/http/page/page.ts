@@ -1,6 +1,6 @@
 /**
- * The page on which operators see channels being kept: server-rendered, read-only, for browsers. It reads what the JSON API
- * reads, by the same functions, and has its own guard: a session, a strict policy, and forms of its own origin alone.
+ * The page on which operators see channels being kept: server-rendered, read-only, for browsers. It reads what commands read, by the
+ * same functions, and has its own guard: a session, a strict policy, and forms of its own origin alone.
  */
 
 import { type Context, Hono, type MiddlewareHandler } from "hono";
@@ -89,14 +89,15 @@ export function createPage(parts: PageParts): Hono<Env> {
     log.warn({ path: c.req.path, why: errorMessage(error) }, "page_request_failed");
     return show(c, sentencePage("Error", "This failed: the log says why.", null), 503);
   });
+  // Before the name: who asks for a proof must not send it to whatever listens there.
+  page.get(PROOF_PATH, (c) =>
+    c.text(proofOf(parts.token, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
+  );
   page.use("*", fromOwnName(host), onlyForms(host));
   for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET])
     page.get(path, (c) =>
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );
-  page.get(PROOF_PATH, (c) =>
-    c.text(proofOf(parts.token, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
-  );
   const failures = new Failures(parts.now);
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
@@ -105,7 +106,7 @@ export function createPage(parts: PageParts): Hono<Env> {
   });
   page.use("*", async (c, next) => {
     const secret = getCookie(c, COOKIE);
-    const session = secret === undefined ? undefined : await sessions.of(secret);
+    const session = secret === undefined ? undefined : sessions.of(secret);
     // Whatever is asked for: without a session nobody learns what there is.
     if (session === undefined) return show(c, signInPage(null), 401);
     c.set("session", session);
@@ -198,12 +199,12 @@ async function signIn(
 ): Promise<string | null> {
   const { code } = await c.req.parseBody();
   const read = typeof code === "string" ? readCode(token, code.trim(), now()) : null;
-  const secret = read === null ? null : await sessions.signIn(read);
+  const secret = read === null ? null : sessions.signIn(read);
   if (secret === null) {
     failures.add();
-    return "This code is not valid: it was used, is older than a minute, or is of another Weir.";
+    return "This code is not valid: it was used, is older than a minute or than the daemon, or is of another one.";
   }
-  await sessions.signOut(getCookie(c, COOKIE) ?? "");
+  sessions.signOut(getCookie(c, COOKIE) ?? "");
   setCookie(c, COOKIE, secret, { httpOnly: true, sameSite: "Strict", path: "/" });
   return null;
 }
@@ -212,7 +213,7 @@ async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {
   const { token } = await c.req.parseBody();
   if (typeof token !== "string" || !isSameSecret(token, c.var.session.formToken))
     throw new HTTPException(403, { message: "A form must come from this page itself." });
-  await sessions.signOut(getCookie(c, COOKIE) ?? "");
+  sessions.signOut(getCookie(c, COOKIE) ?? "");
   deleteCookie(c, COOKIE, { path: "/" });
   return c.redirect("/", 303);
 }

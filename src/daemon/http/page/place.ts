@@ -45,3 +45,9 @@ export interface DownloadedFile {
   readonly type: string;
   readonly text: string;
 }
+
+/** A whole number from 1 on, as an address has it; null: it is none. */
+export function numberIn(text: string): number | null {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number > 0 ? number : null;
+}

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import type { PageSessionStore } from "../../../store/page/page-sessions.ts";
+import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { SignInCode } from "./codes.ts";
 
 export interface Session {
@@ -7,43 +7,69 @@ export interface Session {
   readonly formToken: string;
 }
 
+/** How long a session lasts without a request, and at all, ms. */
+const IDLE_MS = 12 * 3_600_000;
+const LONGEST_MS = 7 * 24 * 3_600_000;
+/** Most sessions; the one that was idle longest gives way. */
+const MOST_SESSIONS = 100;
+/** Used codes that are remembered: far more than a person makes within a code's minute. */
+const MOST_USED = 10_000;
 const SECRET_BYTES = 32;
 
-/** Who is signed in to the page. Only browsers have a session's secret: the database has its hash. */
-export class Sessions {
-  readonly #store: () => PageSessionStore;
-  readonly #now: () => number;
+interface Known extends Session {
+  readonly since: number;
+  readonly usedAt: number;
+}
 
-  /** @param store throws if there is none yet @param now ms */
-  constructor(store: () => PageSessionStore, now: () => number) {
-    this.#store = store;
+/**
+ * Who is signed in to this process' page. A restart ends all sessions: while no daemon listens, another program may have its port,
+ * and a tab that was left open would send it a secret that is still valid. Secrets are kept as hashes.
+ */
+export class Sessions {
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  /** By the hashes of their secrets, the one that was idle longest first. */
+  readonly #sessions = new BoundedMap<Known>(MOST_SESSIONS);
+  /** Nonces of used codes. The clock may be set back: they are not forgotten by it. */
+  readonly #used = new BoundedMap<true>(MOST_USED);
+
+  /** @param now ms */
+  constructor(now: () => number) {
     this.#now = now;
+    this.#startedAt = now();
   }
 
-  /** @returns the secret of the new session; null: the code was used before */
-  async signIn({ nonce }: SignInCode): Promise<string | null> {
+  /** @returns the secret of the new session; null: the code was used before, or is older than this process */
+  signIn({ madeAt, nonce }: SignInCode): string | null {
+    if (madeAt < this.#startedAt || this.#used.has(nonce)) return null;
+    this.#used.set(nonce, true);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
-    const isBegun = await this.#store().begin(
-      Buffer.from(nonce, "base64url"),
-      hashOf(secret),
-      new Date(this.#now()),
-    );
-    return isBegun ? secret : null;
+    const now = this.#now();
+    this.#sessions.set(hashOf(secret), { formToken: tokenOf(secret), since: now, usedAt: now });
+    return secret;
   }
 
   /** Undefined: there is none with this secret, or it has ended. */
-  async of(secret: string): Promise<Session | undefined> {
-    const isOpen = await this.#store().use(hashOf(secret), new Date(this.#now()));
-    return isOpen ? { formToken: tokenOf(secret) } : undefined;
+  of(secret: string): Session | undefined {
+    const now = this.#now();
+    const key = hashOf(secret);
+    const known = this.#sessions.get(key);
+    if (known === undefined) return undefined;
+    if (now - known.usedAt >= IDLE_MS || now - known.since >= LONGEST_MS) {
+      this.#sessions.delete(key);
+      return undefined;
+    }
+    this.#sessions.set(key, { ...known, usedAt: now });
+    return known;
   }
 
-  async signOut(secret: string): Promise<void> {
-    await this.#store().end(hashOf(secret));
+  signOut(secret: string): void {
+    this.#sessions.delete(hashOf(secret));
   }
 }
 
-function hashOf(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url");
 }
 
 function tokenOf(secret: string): string {

@@ -11,7 +11,10 @@ import type { TimeFormat } from "../../../../text/time.ts";
 import { channelPath, type Markup } from "../markup.ts";
 import { ENTRIES_ON_PAGE, entryList, type ListedEntries, sourcePath } from "./entries.ts";
 
-type Reported = Pick<ChannelReport, "channel" | "log" | "summaries" | "omission" | "monitor" | "memories">;
+type Reported = Pick<
+  ChannelReport,
+  "channel" | "log" | "summaries" | "omission" | "monitor" | "memories" | "sections"
+>;
 type Summary = ChannelReport["summaries"][number];
 type Stretch = ChannelReport["monitor"]["ahead"][number];
 
@@ -43,6 +46,8 @@ export function conversation({ report, range, entries, channel, time }: Conversa
   const { channel: name, log, summaries, omission, monitor, memories } = report;
   const first = Math.max(log.coveredTo, log.omittedTo) + 1;
   const older = range.from - first;
+  // What leaves a request for lack of room is committed as omitted with the next turn.
+  const isWhole = !report.sections.some(({ key }) => key === "omitted");
   const stretches = monitor.ahead.filter(({ kind }) => kind === "leaf");
   return html`${summaries.map((summary, index) =>
     band(summary, { name, memories, isOpen: index === summaries.length - 1 }),
@@ -53,8 +58,9 @@ export function conversation({ report, range, entries, channel, time }: Conversa
     // Of omitted entries none is shown below.
     .filter(({ toSeq }) => toSeq < first)
     .map((stretch) => html`<p class="dim">${writtenAhead(stretch)}</p>`)}
-  ${summaries.length === 0 && omission === null ? html`<p class="dim">Nothing is summarised: the model is shown all of it as it was said.</p>` : ""}
-  ${older > 0 ? html`<p><a href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these are in the view, too</span></p>` : ""}
+  ${isWhole || omission !== null ? "" : html`<p class="band omitted"><span class="warn">Omitted:</span> the next request has no room for the oldest of these messages.</p>`}
+  ${summaries.length === 0 && isWhole ? html`<p class="dim">Nothing is summarised: the model is shown all of it as it was said.</p>` : ""}
+  ${older > 0 ? html`<p><a href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these${isWhole ? " are in the view, too" : ""}</span></p>` : ""}
   ${entryList({
     entries,
     channel,

@@ -4,13 +4,12 @@ import { type Entry, NOT_KEPT } from "../../../../core/entry.ts";
 import type { Seq } from "../../../../core/ids.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import { formatNumber } from "../../../../text/format.ts";
-import { sliceWhole } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { channelPath, type Markup, turnPath } from "../markup.ts";
+import { channelPath, clock, type Markup, turnPath } from "../markup.ts";
 
 /** Entries on one page. */
 export const ENTRIES_ON_PAGE = 200;
-/** Longest text of an entry beside others, in UTF-16 units: of what tools answer, and of all else. */
+/** Longest text of an entry among others, in UTF-16 units: of what tools answer, and of all else. */
 const LONGEST = { tool: 600, said: 4000 } as const;
 
 export interface ListedEntries {
@@ -53,21 +52,22 @@ const SPEAKERS: Readonly<Record<Entry["kind"], string>> = {
   notice: "tool",
 };
 
-function entryItem(entry: Entry, { channel, name, time, side }: ListedEntries): Markup {
-  const { speaker, marks, text } = describeEntry(entry, { ...channel, coveredTo: 0, omittedTo: 0 }, time);
-  const limit = LONGEST[SPEAKERS[entry.kind] === "tool" ? "tool" : "said"];
-  const isCut = text.length > limit;
-  const shown = isCut ? `${sliceWhole(text, 0, limit)} …` : text;
+function entryItem(entry: Entry, { entries, channel, name, time, side }: ListedEntries): Markup {
+  const limit = entries.length === 1 ? Infinity : LONGEST[SPEAKERS[entry.kind] === "tool" ? "tool" : "said"];
+  const uncovered = { ...channel, coveredTo: 0, omittedTo: 0 };
+  const { speaker, marks, text, length } = describeEntry(entry, uncovered, time, limit);
+  const isCut = length > limit;
+  const shown = isCut ? `${text} …` : text;
   return html`<li id="entry-${entry.seq}" class="${`${SPEAKERS[entry.kind]} ${side?.(entry) ?? ""}`.trim()}">
     <time datetime="${entry.at.toISOString()}" title="entry ${formatNumber(entry.seq)}"
-      >${time.minute(entry.at).slice(-5)}</time
+      >${clock(entry.at, time)}</time
     >
     <span class="who">${speaker}${marks.map((mark) => html` <small>${mark}</small>`)}</span>
     <span class="text"
       >${entry.deleted ? html`<i class="dim">its text is gone</i>` : isNotKept(entry) ? html`<i class="dim">${shown}</i>` : shown}${
         isCut
           ? html` <a href="${sourcePath(name, entry.seq, entry.seq)}"
-              >all ${formatNumber(text.length)} characters</a
+              >all ${formatNumber(length)} characters</a
             >`
           : ""
       }${entry.kind === "assistant" ? html` <a class="turn" href="${turnPath(name, entry.turnId)}">turn</a>` : ""}</span

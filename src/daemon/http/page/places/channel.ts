@@ -15,7 +15,7 @@ import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
 import { nextRequest } from "../channel/next-request.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
-import type { Asked, Place, Shown } from "../place.ts";
+import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
@@ -45,7 +45,7 @@ export const channelPlace: Place = {
         shareOf: shareIn(daemon, channel, report),
         usage: report.usage,
       });
-      const range = rangeBefore(report.log, Number(query("before")));
+      const range = rangeBefore(report.log, numberIn(query("before")) ?? 0);
       const entries = await daemon.store.log.readCurrent(channel.id, range.from, range.to);
       const { time } = daemon.staffOf(channel).agent;
       // The card cuts texts: half a secret would not be found.

@@ -7,7 +7,7 @@ import { weirCommand } from "../../../../files/installation.ts";
 import type { Check } from "../../../metrics/readiness.ts";
 import { masked } from "../../masked.ts";
 import { channelPath, type Markup, meter, table } from "../markup.ts";
-import type { Asked, Place, Shown } from "../place.ts";
+import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 
 const CHANNELS_ON_PAGE = 50;
 const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -17,8 +17,7 @@ export const overviewPlace: Place = {
   path: "/",
   name: "Overview",
   async show({ reports, readiness, mask, query, signal }: Asked): Promise<Shown> {
-    const before = Number(query("before"));
-    const from = Number.isSafeInteger(before) && before > 0 ? before : undefined;
+    const from = numberIn(query("before")) ?? undefined;
     const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
     const { checks } = await readiness.report();
     const shown = masked({ checks, channels }, mask);

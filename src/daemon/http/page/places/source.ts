@@ -7,7 +7,7 @@ import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { ENTRIES_ON_PAGE, entryList, sourcePath } from "../channel/entries.ts";
 import { channelPath, type Markup } from "../markup.ts";
-import type { Asked, Place, Shown } from "../place.ts";
+import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 
 /** The log of a channel, line by line: what a summary covers, as it is kept now. */
 export const sourcePlace: Place = {
@@ -16,8 +16,8 @@ export const sourcePlace: Place = {
   async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
     const { channel, entries, from, to, last, time } = await reports.read(async (daemon) => {
       const found = await findChannel(daemon, query("id"));
-      const first = seqIn(query("from")) ?? 1;
-      const end = Math.min(found.lastSeq, seqIn(query("to")) ?? found.lastSeq);
+      const first = numberIn(query("from")) ?? 1;
+      const end = Math.min(found.lastSeq, numberIn(query("to")) ?? found.lastSeq);
       if (first > end)
         throw new HTTPException(404, {
           message: `The log has no such entries: it ends with ${formatNumber(found.lastSeq)}.`,
@@ -50,12 +50,6 @@ export const sourcePlace: Place = {
     };
   },
 };
-
-/** A whole number from 1 on; null: it is none. */
-function seqIn(text: string): Seq | null {
-  const seq = Number(text);
-  return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
-}
 
 /** Links to the entries before, and to those after these up to the last that was asked for. */
 function pages(

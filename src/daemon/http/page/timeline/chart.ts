@@ -7,7 +7,7 @@ import { percent } from "../../../../admin/reports/channel-format.ts";
 import { formatNumber, formatSpan } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { counted } from "../../../../text/text.ts";
-import type { Markup } from "../markup.ts";
+import { clock, type Markup } from "../markup.ts";
 import { difference, jobEnd, seconds } from "./sentences.ts";
 import {
   type Axis,
@@ -58,11 +58,6 @@ export function chart({ timeline, time, bar, next, label }: Drawn): Markup {
     ${levelMarkup(level, axis, bar, next)} ${landings.map((one) => savedMarkup(one, axis))}
     ${jobs.map((job) => jobMarkup(job, axis, time))}
   </svg>`;
-}
-
-/** `14:05` */
-export function clock(at: number | Date, time: TimeFormat): string {
-  return time.minute(new Date(at)).slice(-5);
 }
 
 function x(at: number, axis: Axis): string {

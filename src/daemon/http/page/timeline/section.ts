@@ -4,8 +4,8 @@ import type { ChannelReport } from "../../../../admin/reports/channel-report.ts"
 import type { Bar } from "../../../../core/card.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { type Markup, table } from "../markup.ts";
-import { chart, clock } from "./chart.ts";
+import { clock, type Markup, table } from "../markup.ts";
+import { chart } from "./chart.ts";
 import { headline, jobEnd, levelSentence, replySentence, seconds } from "./sentences.ts";
 import { type JobBar, quantile, SPANS, type Timeline } from "./timeline.ts";
 

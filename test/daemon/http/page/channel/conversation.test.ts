@@ -140,7 +140,9 @@ test("a page has 200 entries at most, and leads to older and newer ones", async 
 });
 
 test("of a long text the beginning stands there, with a link to all of it", async () => {
-  const shown = await show({}, [said(1, { text: "x".repeat(5000) })]);
+  const long = said(1, { text: "x".repeat(5000) });
+  const shown = await show({}, [long, said(2)]);
   assert.match(shown, /[^x]x{4000} … <a href="[^"]*from=1&(?:amp;)?to=1">all 5,000 characters<\/a>/);
   assert.doesNotMatch(shown, /x{4001}/);
+  assert.match(await show({}, [long]), /[^x]x{5000}[^x]/, "by itself it stands there whole");
 });
