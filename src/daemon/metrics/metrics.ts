@@ -74,12 +74,12 @@ export class Metrics {
   readonly #waiting = new Cache<null>(1);
   readonly #models = new Set<string>();
   #cluster: ReturnType<typeof createClusterGauges> | null = null;
+  #isAsked = false;
   #daemon: MeasuredDaemon | null = null;
 
   constructor(readiness: Readiness, version: string) {
     this.#readiness = readiness;
     this.#gauges.info.set({ version }, 1);
-    collectDefaultMetrics({ register: this.#registry });
   }
 
   get contentType(): string {
@@ -120,6 +120,9 @@ export class Metrics {
 
   /** Sets the gauges. */
   async #look(): Promise<void> {
+    // The process is measured a hundred times a second: not where nobody asks.
+    if (!this.#isAsked) collectDefaultMetrics({ register: this.#registry });
+    this.#isAsked = true;
     const { check, loaded, circuit, connections, queued } = this.#gauges;
     const { checks } = await this.#readiness.report();
     check.reset();
