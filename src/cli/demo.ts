@@ -1,8 +1,11 @@
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { KnownSecrets } from "../admin/secrets.ts";
+import { readVersion } from "../admin/version.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
+import type { HttpService } from "../daemon/http/service.ts";
 import { createOfflineModel } from "../llm/offline/offline-model.ts";
 import { bindPlatform } from "../router/bindings.ts";
 import { DEMO_CHANNEL, DemoPlatform } from "./demo/demo-platform.ts";
@@ -63,6 +66,7 @@ async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | 
   const platform = new DemoPlatform((message) => performance.sent(message));
   await using daemon = await start(io, folder, { platform, slow, now: () => performance.now });
   const ending = AbortSignal.any([io.shutdown, daemon.lost, keys.quit]);
+  await using _page = await servePage(io, folder, daemon);
   stage.open();
   try {
     await performance.play(daemon, messages, { ending, running: async () => keys.running() });
@@ -97,6 +101,31 @@ async function start(
   });
   await daemon.open();
   return daemon;
+}
+
+/** Serves the page, and prints an address that signs in. The demo goes on without it where it cannot listen. */
+async function servePage(io: Io, { config }: ThrowawayFolder, daemon: Daemon): Promise<HttpService | null> {
+  const [{ startHttpService }, { createMonitor }, { signInAddress }, { findToken }] = await Promise.all([
+    import("../daemon/http/service.ts"),
+    import("../daemon/metrics/metrics.ts"),
+    import("../daemon/http/page/address.ts"),
+    import("../daemon/http/token.ts"),
+  ]);
+  const { http, database } = config;
+  if (http === null) return null;
+  const version = readVersion();
+  const monitor = createMonitor(version);
+  const log = openLog(io, config, "error");
+  const secrets = KnownSecrets.of(config);
+  const service = await startHttpService({ config, http, version, monitor, log, secrets }).catch(() => null);
+  const token = findToken(http.token, database.dataDir);
+  if (service === null || service.page === null || token === null) return service;
+  for (const watcher of [monitor, service]) watcher.watch(daemon);
+  say(
+    io,
+    `To see it in a browser, open this within a minute:\n  ${signInAddress(service.page, token, Date.now())}\n`,
+  );
+  return service;
 }
 
 /** Waits for the summaries under way: the end shows what became of them. */

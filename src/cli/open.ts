@@ -1,6 +1,5 @@
 import { weirCommand } from "../files/installation.ts";
 import { OperatorError } from "../core/errors.ts";
-import { hostAndPort } from "../text/host-and-port.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
@@ -14,10 +13,9 @@ export async function open(io: Io, options: CommonOptions): Promise<void> {
     throw new OperatorError(
       'The page is switched off: write `listen = "auto"` under `[http]` in config.toml, and start Weir again.',
     );
-  const [{ isPageAt, readAddress }, { findToken }, { makeCode }] = await Promise.all([
+  const [{ isPageAt, readAddress, signInAddress }, { findToken }] = await Promise.all([
     import("../daemon/http/page/address.ts"),
     import("../daemon/http/token.ts"),
-    import("../daemon/http/page/codes.ts"),
   ]);
   const token = findToken(http.token, database.dataDir);
   const address = readAddress(database.dataDir);
@@ -26,7 +24,7 @@ export async function open(io: Io, options: CommonOptions): Promise<void> {
       `No Weir of this data folder serves the page: run \`${weirCommand("start")}\` first. If it runs, its log says why there is no page; ` +
         "it is for browsers of this machine, so `listen` under `[http]` must be an address of this machine alone, or 0.0.0.0.",
     );
-  const code = makeCode(token, Date.now());
-  say(io, `http://${address.name}:${hostAndPort(address.where).port}/#${code}`);
-  say(io, `The code is valid once, for a minute: ${code}`);
+  const signIn = signInAddress(address, token, Date.now());
+  say(io, signIn);
+  say(io, `The code is valid once, for a minute: ${new URL(signIn).hash.slice(1)}`);
 }

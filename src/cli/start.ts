@@ -136,7 +136,7 @@ async function runSession(io: Io, options: SessionOptions): Promise<boolean> {
   reload = () => void daemon.reload();
   for (const watcher of [monitor, http]) watcher?.watch(daemon);
   otlp?.watch(daemon.events, serversOf(daemon));
-  terminals.watch(daemon, http?.hasPage === true);
+  terminals.watch(daemon, http?.page != null);
   const owners = (): Config["platforms"] => daemon.current.setup.config.platforms;
   tellOwnersOfFailures({ ...daemon, platforms: served, owners, explain, log });
   // In `lines` mode the person reads it among the first lines.
@@ -293,7 +293,7 @@ async function until(
 
 function readyLine({ current, models }: Daemon, http: HttpService | null): string {
   const { config } = current.setup;
-  const page = http?.hasPage === true ? `; page: \`${weirCommand("open")}\`` : "";
+  const page = http?.page != null ? `; page: \`${weirCommand("open")}\`` : "";
   return `Weir is ready: ${agents(config)}; ${models.describe()}; home ${config.home}${page}`;
 }
 

@@ -49,6 +49,7 @@ test("the demo fills the window, summarises, heals an emergency, finds the begin
   const { demo } = started;
   assert.deepEqual(await demo.finish(), { code: 0, signal: null }, demo.stderr);
   const out = demo.out.join("\n");
+  assert.match(out, /^ {2}http:\/\/weir-[\da-f]{20}\.localhost:\d+\/#[\w-]{43}$/m);
   assert.match(out, /\[\d+ %: \d+ old messages are being summarised; the channel goes on answering\]/);
   assert.match(out, /\[\d+ messages summarised: [\d,]+ tokens became \d+, .*; now \d+ %\]/);
   assert.match(out, /\[\d+ %: \d+ old messages leave the view now, without a model; the log keeps them\]/);

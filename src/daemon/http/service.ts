@@ -18,7 +18,7 @@ import { createApp } from "./app.ts";
 import { ChannelReports } from "./channels.ts";
 import { allowedHosts, type Listening } from "./guard.ts";
 import type { Monitor } from "../metrics/metrics.ts";
-import { keepAddress, newPageName } from "./page/address.ts";
+import { keepAddress, newPageName, type PageAddress } from "./page/address.ts";
 import { createPage, isPageTarget } from "./page/page.ts";
 import { Sessions } from "./page/sessions.ts";
 import { openToken, SHOW_TOKEN } from "./token.ts";
@@ -26,8 +26,8 @@ import { openToken, SHOW_TOKEN } from "./token.ts";
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
 export interface HttpService extends AsyncDisposable {
   readonly url: string;
-  /** It serves the page for browsers of this machine. */
-  readonly hasPage: boolean;
+  /** Of the page for browsers of this machine; null: there is none. */
+  readonly page: PageAddress | null;
   /** A newly created token and its file; null: it is not new. */
   readonly newToken: { readonly text: string; readonly file: string } | null;
   /** Sets the daemon whose channels it reports on. */
@@ -108,18 +108,19 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
   const isForHere = isLoopback(listening.host) || listening.host === "0.0.0.0";
   if (!hasPage && isForHere) log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
-  const where = `${isLoopback(listening.host) ? nameInUrl(listening.host) : "127.0.0.1"}:${port}`;
+  const ownHost = isLoopback(listening.host) ? nameInUrl(listening.host) : "127.0.0.1";
+  const address = hasPage ? { where: `${ownHost}:${port}`, name } : null;
   const onUnwritten = (error: unknown): void =>
     log.warn({ why: errorMessage(error) }, "page_address_not_written");
   const kept = stack.move();
   return {
     url,
-    hasPage,
+    page: address,
     newToken: token.newIn === null ? null : { text: token.text, file: token.newIn },
     watch(daemon) {
       channels.watch(daemon);
       // Not before: until then another daemon may have the data folder.
-      if (hasPage) kept.defer(keepAddress(dataDir, { where, name }, onUnwritten));
+      if (address !== null) kept.defer(keepAddress(dataDir, address, onUnwritten));
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };

@@ -8,7 +8,7 @@ import { replaceFile } from "../../../files/write-file.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
 import { makePrivateFolder, PAGE_ADDRESS } from "../../../store/database/data-folder.ts";
 import { hostAndPort } from "../../../text/host-and-port.ts";
-import { proofOf } from "./codes.ts";
+import { makeCode, proofOf } from "./codes.ts";
 
 /** Where a page is. */
 export interface PageAddress {
@@ -16,6 +16,11 @@ export interface PageAddress {
   readonly where: string;
   /** The name under which browsers ask for it. */
   readonly name: string;
+}
+
+/** An address that signs in, once, within a minute. @param token the HTTP service's @param now ms */
+export function signInAddress({ where, name }: PageAddress, token: string, now: number): string {
+  return `http://${name}:${hostAndPort(where).port}/#${makeCode(token, now)}`;
 }
 
 const NAME_BYTES = 10;
