@@ -5,7 +5,6 @@ import { readVersion } from "../admin/version.ts";
 import { isColourUnwanted } from "../config/load.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
-import type { HttpService } from "../daemon/http/service.ts";
 import { createOfflineModel } from "../llm/offline/offline-model.ts";
 import { bindPlatform } from "../router/bindings.ts";
 import { DEMO_CHANNEL, DemoPlatform } from "./demo/demo-platform.ts";
@@ -64,9 +63,10 @@ async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | 
   const slow = new SlowSummaries(createOfflineModel());
   const performance = new Performance({ stage, slow, speed });
   const platform = new DemoPlatform((message) => performance.sent(message));
+  await using page = await openPage(io, folder);
   await using daemon = await start(io, folder, { platform, slow, now: () => performance.now });
   const ending = AbortSignal.any([io.shutdown, daemon.lost, keys.quit]);
-  await using _page = await servePage(io, folder, daemon);
+  page?.show(daemon);
   stage.open();
   try {
     await performance.play(daemon, messages, { ending, running: async () => keys.running() });
@@ -75,6 +75,7 @@ async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | 
     daemon.lost.throwIfAborted();
     return ending.aborted ? null : await performance.figures(daemon);
   } finally {
+    await performance.settled();
     stage.close();
   }
 }
@@ -103,8 +104,13 @@ async function start(
   return daemon;
 }
 
-/** Serves the page, and prints an address that signs in. The demo goes on without it where it cannot listen. */
-async function servePage(io: Io, { config }: ThrowawayFolder, daemon: Daemon): Promise<HttpService | null> {
+interface DemoPage extends AsyncDisposable {
+  /** Prints an address that signs in. */
+  show(daemon: Daemon): void;
+}
+
+/** Serves the page. @returns null: it cannot listen, and the demo goes on without it */
+async function openPage(io: Io, { config }: ThrowawayFolder): Promise<DemoPage | null> {
   const [{ startHttpService }, { createMonitor }, { signInAddress }, { findToken }] = await Promise.all([
     import("../daemon/http/service.ts"),
     import("../daemon/metrics/metrics.ts"),
@@ -114,18 +120,20 @@ async function servePage(io: Io, { config }: ThrowawayFolder, daemon: Daemon): P
   const { http, database } = config;
   if (http === null) return null;
   const version = readVersion();
-  const monitor = createMonitor(version);
-  const log = openLog(io, config, "error");
-  const secrets = KnownSecrets.of(config);
-  const service = await startHttpService({ config, http, version, monitor, log, secrets }).catch(() => null);
+  const parts = { monitor: createMonitor(version), log: openLog(io, config, "error") };
+  const options = { config, http, version, secrets: KnownSecrets.of(config), ...parts };
+  const service = await startHttpService(options).catch(() => null);
   const token = findToken(http.token, database.dataDir);
-  if (service === null || service.page === null || token === null) return service;
-  for (const watcher of [monitor, service]) watcher.watch(daemon);
-  say(
-    io,
-    `To see it in a browser, open this within a minute:\n  ${signInAddress(service.page, token, Date.now())}\n`,
-  );
-  return service;
+  if (service === null || service.page === null || token === null) return null;
+  const { page } = service;
+  return {
+    show(daemon) {
+      for (const watcher of [parts.monitor, service]) watcher.watch(daemon);
+      const address = signInAddress(page, token, Date.now());
+      say(io, `To see it in a browser, open this within a minute:\n  ${address}\n`);
+    },
+    [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),
+  };
 }
 
 /** Waits for the summaries under way: the end shows what became of them. */

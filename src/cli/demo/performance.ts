@@ -64,7 +64,9 @@ export class Performance {
     { ending, running }: { readonly ending: AbortSignal; readonly running: () => Promise<void> },
   ): Promise<void> {
     const { stage, slow, speed } = this.#parts;
-    daemon.events.on((event) => this.#event(daemon, event));
+    daemon.events.on((event) => {
+      if (!ending.aborted) this.#event(daemon, event);
+    });
     for (const [index, message] of messages.entries()) {
       await running();
       await this.#explaining;
@@ -82,6 +84,11 @@ export class Performance {
       if (speed !== Infinity || index % LEVEL_EVERY === 0) await this.#look(daemon);
       if (speed !== Infinity) await pause(pauseMs(message) / speed, ending);
     }
+  }
+
+  /** Resolves once nothing is read any more: the daemon may be closed. */
+  async settled(): Promise<void> {
+    await this.#explaining;
   }
 
   /** The table at the end, from the log. */
