@@ -54,6 +54,24 @@ export function maskOf(secrets: readonly string[]): (text: string) => string {
   return (text) => sorted.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
 }
 
+/**
+ * The beginning of a text that more may follow, without the start of a secret at its end: masked piece by piece, half a secret
+ * would be shown before the other half comes. Pure.
+ */
+function withoutBegun(text: string, secrets: readonly string[]): string {
+  let end = text.length;
+  for (const secret of secrets)
+    for (let length = Math.min(secret.length - 1, text.length); length > text.length - end; length--)
+      if (text.endsWith(secret.slice(0, length))) end = text.length - length;
+  // A whole secret that reaches over the end is masked as one only if no part of it is cut off.
+  const straddling = (): number | undefined =>
+    secrets
+      .map((secret) => ({ at: text.lastIndexOf(secret, end - 1), length: secret.length }))
+      .find(({ at, length }) => at >= 0 && at < end && at + length > end)?.at;
+  for (let at = straddling(); at !== undefined; at = straddling()) end = at;
+  return text.slice(0, end);
+}
+
 /** All secrets that a process has ever read: texts may still contain those of an earlier configuration. */
 export class KnownSecrets {
   #all: readonly string[] = [];
@@ -79,6 +97,9 @@ export class KnownSecrets {
 
   /** Takes them out of a text. */
   readonly masked = (text: string): string => this.#mask(text);
+
+  /** The same for a text that is still being written. It may end earlier. */
+  readonly maskedSoFar = (text: string): string => this.#mask(withoutBegun(text, this.#all));
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

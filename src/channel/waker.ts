@@ -6,6 +6,7 @@ import type { Indexer } from "../memory/indexer.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
+import type { Events } from "../telemetry/events.ts";
 import type { AskingMessage } from "../turn/first-recall.ts";
 import type { ChannelActor } from "./actor.ts";
 import { NotServedError } from "./loader.ts";
@@ -24,6 +25,7 @@ export interface WakerParts extends Pick<SharedParts, "features"> {
   readonly renewal: Pick<Renewal, "review">;
   readonly homes: ChannelHomes;
   readonly indexer: Pick<Indexer, "mark">;
+  readonly events: Pick<Events, "tell">;
   readonly log: Logger;
 }
 
@@ -66,8 +68,9 @@ export class Waker {
    * each entry. The home of another daemon's channel is woken instead. Must not throw.
    */
   async notify(id: ChannelId, entry: Entry, turn: RunningTurn | null = null): Promise<void> {
-    const { registry, homes, indexer } = this.#parts;
+    const { registry, homes, indexer, events } = this.#parts;
     indexer.mark(id);
+    events.tell({ type: "log_changed", id });
     const isDue = entry.kind === "user" && entry.addressed;
     const isElsewhere = await homes.isElsewhere(id);
     // Whether the actor of another home's channel is loaded is unknown here.
@@ -107,7 +110,8 @@ export class Waker {
    * home.
    */
   async changed(id: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void> {
-    const { registry, homes } = this.#parts;
+    const { registry, homes, events } = this.#parts;
+    events.tell({ type: "log_changed", id });
     await (await registry.inMemory(id))?.changes.heard(seq, notedSeq);
     if (await homes.isElsewhere(id)) homes.wake(id, notedSeq ?? seq);
   }
@@ -122,7 +126,9 @@ export class Waker {
 
   /** Memories and notes of a channel may be deleted with its texts: turns of other channels that have read them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
-    const { registry, features, background } = this.#parts;
+    const { registry, features, background, events } = this.#parts;
+    // Tool calls of any channel may quote them.
+    events.tell({ type: "log_changed", id: null });
     features.changed();
     // Also of a channel that is not in memory.
     background.changed();

@@ -4,6 +4,7 @@
  */
 
 import type { Logger } from "pino";
+import type { ChannelId } from "../core/ids.ts";
 import type { FeatureCallPurpose } from "../features/declarations.ts";
 
 /** Events in Weir for people and programs. One word, one meaning. */
@@ -148,10 +149,21 @@ function loggable(event: WeirEvent, fields: object): object {
 
 export type EventListener = (event: WeirEvent) => void;
 
+/** What somebody who looks at a channel now must know. It holds people's words, and is never logged. */
+export type LiveNews =
+  /** An answer as far as it is written; null: what was shown of it is void. */
+  | { readonly type: "draft"; readonly channel: string; readonly agent: string; readonly text: string | null }
+  /** Entries were appended, edited or deleted; `id` null: in any channel. */
+  | { readonly type: "log_changed"; readonly id: ChannelId | null };
+
+/** Returns at once, and must not throw: a turn calls it. */
+export type LiveListener = (news: LiveNews) => void;
+
 /** The one place that emits events: to the log, and to listeners. */
 export class Events {
   readonly #log: Logger;
   readonly #listeners = new Set<EventListener>();
+  readonly #live = new Set<LiveListener>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -167,5 +179,21 @@ export class Events {
   on(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells those who look now; without any of them it does nothing. */
+  tell(news: LiveNews): void {
+    for (const listener of this.#live) listener(news);
+  }
+
+  /** @returns a function that ends the subscription */
+  onLive(listener: LiveListener): () => void {
+    this.#live.add(listener);
+    return () => this.#live.delete(listener);
+  }
+
+  /** Subscriptions that have not ended. */
+  get listening(): number {
+    return this.#listeners.size + this.#live.size;
   }
 }

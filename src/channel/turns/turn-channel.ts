@@ -122,6 +122,7 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
       await history.appendTurnEntries(turn, images.withinTurn(drafts), now(), beside, memoriesShown(parts));
       indexer.mark(owner.channel);
       beside?.written?.();
+      events.tell({ type: "log_changed", id: owner.channel });
     },
     async commitAhead() {
       if (history.current.ahead.length === 0) return false;
@@ -136,7 +137,10 @@ export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
     },
     extract: async (maxTokens) => omittedExtract(parts, history.current, maxTokens),
     ...lookUps(parts),
-    showDraft: (text) => draft?.show(text),
+    showDraft(text) {
+      draft?.show(text);
+      events.tell({ type: "draft", channel, agent: parts.agent.config.id, text });
+    },
     ...countCalls(parts),
     ...tellSteps(events, channel, turn.id, draft),
   };

@@ -51,20 +51,27 @@ export class Sessions {
 
   /** Undefined: there is none with this secret, or it has ended. */
   of(secret: string): Session | undefined {
-    const now = this.#now();
     const key = hashOf(secret);
-    const known = this.#sessions.get(key);
-    if (known === undefined) return undefined;
-    if (now - known.usedAt >= IDLE_MS || now - known.since >= LONGEST_MS) {
-      this.#sessions.delete(key);
-      return undefined;
-    }
-    this.#sessions.set(key, { ...known, usedAt: now });
+    const known = this.#open(key);
+    if (known !== undefined) this.#sessions.set(key, { ...known, usedAt: this.#now() });
     return known;
+  }
+
+  /** Whether a session has not ended. An open stream asks, which is no use of it. */
+  lasts(secret: string): boolean {
+    return this.#open(hashOf(secret)) !== undefined;
   }
 
   signOut(secret: string): void {
     this.#sessions.delete(hashOf(secret));
+  }
+
+  #open(key: string): Known | undefined {
+    const now = this.#now();
+    const known = this.#sessions.get(key);
+    if (known === undefined || (now - known.usedAt < IDLE_MS && now - known.since < LONGEST_MS)) return known;
+    this.#sessions.delete(key);
+    return undefined;
   }
 }
 
