@@ -11,6 +11,7 @@ import { readAddress } from "../../src/daemon/http/page/address.ts";
 import { makeCode } from "../../src/daemon/http/page/codes.ts";
 import { startHttpService } from "../../src/daemon/http/service.ts";
 import { createMonitor } from "../../src/daemon/metrics/metrics.ts";
+import { openStream, type TestStream } from "./event-stream.ts";
 import { ask, type HttpAnswer } from "./http-client.ts";
 import { until } from "./patience.ts";
 
@@ -29,6 +30,12 @@ export interface TestPage extends AsyncDisposable {
   readonly lines: readonly string[];
   readonly newCode: (madeAt?: number) => string;
   readonly get: (where: string, headers?: Readonly<Record<string, string>>) => Promise<HttpAnswer>;
+  /** @param isRead false: everything that is sent stays unread */
+  readonly stream: (
+    where: string,
+    headers?: Readonly<Record<string, string>>,
+    isRead?: boolean,
+  ) => Promise<TestStream>;
   /** Default headers: those of the page's own forms. */
   readonly post: (
     where: string,
@@ -42,8 +49,14 @@ export interface TestPage extends AsyncDisposable {
 /**
  * Serves the page of a daemon.
  * @param now its clock, ms, which stands still: so no machine is too slow for a code
+ * @param beatMs of its streams, ms; default: as of the daemon's
  */
-export async function startPage(daemon: Daemon, config: Config, now: number): Promise<TestPage> {
+export async function startPage(
+  daemon: Daemon,
+  config: Config,
+  now: number,
+  beatMs?: number,
+): Promise<TestPage> {
   await using stack = new AsyncDisposableStack();
   const dataDir = await mkdtemp(path.join(tmpdir(), "weir-page-"));
   stack.defer(async () => rm(dataDir, { recursive: true, force: true }));
@@ -59,6 +72,7 @@ export async function startPage(daemon: Daemon, config: Config, now: number): Pr
       log: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
       secrets: KnownSecrets.of(config),
       now: () => now,
+      ...(beatMs !== undefined && { beatMs }),
     }),
   );
   service.watch(daemon);
@@ -88,6 +102,8 @@ export async function startPage(daemon: Daemon, config: Config, now: number): Pr
     newCode,
     get: async (where, headers = {}) =>
       ask(`http://127.0.0.1:${port}${where}`, { headers: { host, ...headers } }),
+    stream: async (where, headers = {}, isRead = true) =>
+      openStream(`http://127.0.0.1:${port}${where}`, { host, ...headers }, isRead),
     post,
     signIn: async () => {
       const { status, headers } = await post("/page/sign-in", { code: newCode() });

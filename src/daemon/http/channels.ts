@@ -30,6 +30,8 @@ export type ReportedDaemon = Pick<
   | "vitals"
   | "budgets"
   | "configurationProblems"
+  | "events"
+  | "homes"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
@@ -134,7 +136,10 @@ function reportParts(daemon: ReportedDaemon, channel: ChannelRow): ChannelReport
 }
 
 /** @param name an address, as people write it @throws HTTPException if there is none */
-export async function findChannel({ store }: ReportedDaemon, name: string): Promise<ChannelRow> {
+export async function findChannel(
+  { store }: Pick<ReportedDaemon, "store">,
+  name: string,
+): Promise<ChannelRow> {
   // Postgres accepts no text with a NUL character.
   const channel = name.includes("\0") ? undefined : await store.channels.find(parseAddress(name));
   if (channel === undefined)

@@ -44,6 +44,8 @@ export interface HttpServiceOptions {
   readonly secrets: KnownSecrets;
   /** For the page's codes and sessions, ms; default: the wall clock. */
   readonly now?: () => number;
+  /** Between two signs of life of the page's streams, ms; default: 5 s. */
+  readonly beatMs?: number;
 }
 
 /** Limit for a request's path and headers, bytes. */
@@ -64,7 +66,7 @@ const MAX_CONNECTIONS = 1024;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const { config, http, version, monitor, log, secrets, now = Date.now } = options;
+  const { config, http, version, monitor, log, secrets, now = Date.now, beatMs } = options;
   const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
   const { servers, listening, hasPage } = await openServers(http);
@@ -82,10 +84,13 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const app = createApp({ ...shared, hosts: allowedHosts(listening, http.hosts), version });
   const closing = new AbortController();
   stack.defer(() => closing.abort());
+  const { maskedSoFar: maskSoFar } = secrets;
   const name = newPageName();
   const host = hostHeader(name, port);
   const page = createPage({
     ...shared,
+    maskSoFar,
+    beatMs,
     host,
     port,
     sessions: new Sessions(now),

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { LiveChannel } from "./client/live-channel.ts";
 import { CHANNEL_STYLE } from "./channel/style.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it. */
@@ -85,6 +86,13 @@ if (code !== "" && field instanceof HTMLInputElement) {
 
 export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYLE + CHANNEL_STYLE);
 export const SCRIPT_ASSET = asset("sign-in", "js", "text/javascript; charset=utf-8", SCRIPT);
+/** A class in its own words: Node has taken the types out of them. */
+export const LIVE_ASSET = asset(
+  "live",
+  "js",
+  "text/javascript; charset=utf-8",
+  `${String(LiveChannel)}\nLiveChannel.begin();\n`,
+);
 
 function asset(name: string, ending: string, type: string, text: string): Asset {
   const hash = createHash("sha256").update(text).digest();

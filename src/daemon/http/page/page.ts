@@ -3,6 +3,8 @@
  * same functions, and has its own guard: a session, a strict policy, and forms of its own origin alone.
  */
 
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
@@ -15,9 +17,11 @@ import { weirCommand } from "../../../files/installation.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
-import { SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
+import { LIVE_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
 import { proofOf, readCode } from "./codes.ts";
+import { EVENTS_PATH } from "./channel/live-line.ts";
+import { LiveStreams } from "./live/live-streams.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
 import type { Asked } from "./place.ts";
@@ -31,6 +35,8 @@ export interface PageParts {
   /** The HTTP service's: who may read it may sign in. */
   readonly token: string;
   readonly mask: (text: string) => string;
+  /** The same for a text that is still being written. */
+  readonly maskSoFar: (text: string) => string;
   /** The only `Host` that is answered. */
   readonly host: string;
   readonly port: number;
@@ -39,9 +45,11 @@ export interface PageParts {
   readonly closing: AbortSignal;
   /** ms */
   readonly now: () => number;
+  /** Of open streams, ms; default: 5 s. */
+  readonly beatMs?: number | undefined;
 }
 
-type Env = { Variables: { session: Session } };
+type Env = { Bindings: HttpBindings; Variables: { session: Session; secret: string } };
 
 const COOKIE = "weir_page";
 /** Wrong codes within a minute, of everybody together. */
@@ -53,7 +61,7 @@ const LINKS: readonly Link[] = PLACES.flatMap(({ path, name }) => (name === null
 
 const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   // With `no-referrer` a browser hides the origin of the page's own forms, too.
   "referrer-policy": "same-origin",
@@ -94,13 +102,16 @@ export function createPage(parts: PageParts): Hono<Env> {
     c.text(proofOf(parts.token, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
   );
   page.use("*", fromOwnName(host), onlyForms(host));
-  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET])
+  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET])
     page.get(path, (c) =>
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );
   const failures = new Failures(parts.now);
+  const live = new LiveStreams({ ...parts, reports });
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
+    // It has ended the session before.
+    if (why === null) live.end(getCookie(c, COOKIE) ?? "");
     log.info(why === null ? "page_signed_in" : "page_code_refused");
     return why === null ? c.redirect("/", 303) : show(c, signInPage(why), 403);
   });
@@ -110,13 +121,23 @@ export function createPage(parts: PageParts): Hono<Env> {
     // Whatever is asked for: without a session nobody learns what there is.
     if (session === undefined) return show(c, signInPage(null), 401);
     c.set("session", session);
+    c.set("secret", secret ?? "");
     await next();
     return undefined;
   });
   page.post("/page/sign-out", async (c) => {
     const answer = await signOut(c, sessions);
+    live.end(c.var.secret);
     log.info("page_signed_out");
     return answer;
+  });
+  page.get(EVENTS_PATH, async (c) => {
+    if (c.req.raw.method !== "GET") throw new HTTPException(405, { message: "Only GET is taken." });
+    const from = c.req.header("last-event-id") ?? c.req.query("from") ?? "";
+    const { outgoing } = c.env;
+    const { secret } = c.var;
+    await live.open({ channel: c.req.query("id") ?? "", from, secret, outgoing, headers: HEADERS });
+    return RESPONSE_ALREADY_SENT;
   });
   for (const place of PLACES)
     page.get(place.path, async (c) => {

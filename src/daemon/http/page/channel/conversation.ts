@@ -60,7 +60,7 @@ export function conversation({ report, range, entries, channel, time }: Conversa
     .map((stretch) => html`<p class="dim">${writtenAhead(stretch)}</p>`)}
   ${isWhole || omission !== null ? "" : html`<p class="band omitted"><span class="warn">Omitted:</span> the next request has no room for the oldest of these messages.</p>`}
   ${summaries.length === 0 && isWhole ? html`<p class="dim">Nothing is summarised: the model is shown all of it as it was said.</p>` : ""}
-  ${older > 0 ? html`<p><a href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these${isWhole ? " are in the view, too" : ""}</span></p>` : ""}
+  ${older > 0 ? html`<p><a class="older" href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these${isWhole ? " are in the view, too" : ""}</span></p>` : ""}
   ${entryList({
     entries,
     channel,
@@ -99,7 +99,7 @@ function band(
       Summary: ${messages} → ${counted(tokens, "token")}
       <span class="dim">${facts.filter((fact) => fact !== "").join(" · ")}</span>
     </summary>
-    <p class="text">${displayable(text)}</p>
+    <p class="text" data-derived>${displayable(text)}</p>
     <p>${source}${proved.length === 0 ? "" : html` · ◆ ${counted(proved.length, "memory", "memories")}`}</p>
   </details>`;
 }

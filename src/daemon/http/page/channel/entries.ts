@@ -6,6 +6,7 @@ import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { channelPath, clock, type Markup, turnPath } from "../markup.ts";
+import type { Row } from "./row.ts";
 
 /** Entries on one page. */
 export const ENTRIES_ON_PAGE = 200;
@@ -30,21 +31,7 @@ export function sourcePath(name: string, from: Seq, to: Seq): string {
   return `${channelPath(name).replace("/page/channel", "/page/source")}&from=${from}&to=${to}`;
 }
 
-/** Entries as a list: when, who, what. */
-export function entryList(listed: ListedEntries): Markup {
-  let day = "";
-  return html`<ol class="log">
-    ${listed.entries.map((entry) => {
-      const today = listed.time.day(entry.at);
-      const isNewDay = today !== day;
-      day = today;
-      return html`${isNewDay ? html`<li class="note dim">${today}</li>` : ""}
-      ${listed.before?.(entry) ?? null} ${entryItem(entry, listed)}`;
-    })}
-  </ol>`;
-}
-
-const SPEAKERS: Readonly<Record<Entry["kind"], string>> = {
+const SPEAKERS: Readonly<Record<Entry["kind"], Row["speaks"]>> = {
   user: "person",
   assistant: "agent",
   tool_call: "tool",
@@ -52,25 +39,62 @@ const SPEAKERS: Readonly<Record<Entry["kind"], string>> = {
   notice: "tool",
 };
 
-function entryItem(entry: Entry, { entries, channel, name, time, side }: ListedEntries): Markup {
-  const limit = entries.length === 1 ? Infinity : LONGEST[SPEAKERS[entry.kind] === "tool" ? "tool" : "said"];
+/** @param entry with its secrets masked @param isAlone a long text is shown whole; default: its beginning */
+export function rowOf(
+  entry: Entry,
+  { channel, name, time }: Pick<ListedEntries, "channel" | "name" | "time">,
+  isAlone = false,
+): Row {
+  const speaks = SPEAKERS[entry.kind];
+  const limit = isAlone ? Infinity : LONGEST[speaks === "tool" ? "tool" : "said"];
   const uncovered = { ...channel, coveredTo: 0, omittedTo: 0 };
   const { speaker, marks, text, length } = describeEntry(entry, uncovered, time, limit);
   const isCut = length > limit;
-  const shown = isCut ? `${text} …` : text;
-  return html`<li id="entry-${entry.seq}" class="${`${SPEAKERS[entry.kind]} ${side?.(entry) ?? ""}`.trim()}">
-    <time datetime="${entry.at.toISOString()}" title="entry ${formatNumber(entry.seq)}"
-      >${clock(entry.at, time)}</time
-    >
+  return {
+    seq: entry.seq,
+    after: entry.kind === "user" ? null : entry.after,
+    speaks,
+    at: entry.at.toISOString(),
+    day: time.day(entry.at),
+    minute: clock(entry.at, time),
+    title: `entry ${formatNumber(entry.seq)}`,
+    speaker,
+    marks,
+    text: entry.deleted ? "its text is gone" : isCut ? `${text} …` : text,
+    isDim: entry.deleted || isNotKept(entry),
+    all: isCut
+      ? {
+          path: sourcePath(name, entry.seq, entry.seq),
+          words: `all ${formatNumber(length)} characters`,
+        }
+      : null,
+    turn: entry.kind === "assistant" ? turnPath(name, entry.turnId) : null,
+  };
+}
+
+/** Entries as a list: when, who, what. */
+export function entryList(listed: ListedEntries): Markup {
+  let day = "";
+  return html`<ol class="log">
+    ${listed.entries.map((entry) => {
+      const row = rowOf(entry, listed, listed.entries.length === 1);
+      const isNewDay = row.day !== day;
+      day = row.day;
+      return html`${isNewDay ? html`<li class="note dim date">${day}</li>` : ""}
+      ${listed.before?.(entry) ?? null} ${entryItem(row, listed.side?.(entry) ?? "")}`;
+    })}
+  </ol>`;
+}
+
+function entryItem(row: Row, side: string): Markup {
+  const { seq, after, speaks, at, minute, title, speaker, marks, text, isDim, all, turn } = row;
+  return html`<li id="entry-${seq}" class="${`${speaks} ${side}`.trim()}" data-after="${after ?? ""}">
+    <time datetime="${at}" title="${title}">${minute}</time>
     <span class="who">${speaker}${marks.map((mark) => html` <small>${mark}</small>`)}</span>
     <span class="text"
-      >${entry.deleted ? html`<i class="dim">its text is gone</i>` : isNotKept(entry) ? html`<i class="dim">${shown}</i>` : shown}${
-        isCut
-          ? html` <a href="${sourcePath(name, entry.seq, entry.seq)}"
-              >all ${formatNumber(length)} characters</a
-            >`
-          : ""
-      }${entry.kind === "assistant" ? html` <a class="turn" href="${turnPath(name, entry.turnId)}">turn</a>` : ""}</span
+      >${isDim ? html`<i class="dim">${text}</i>` : text}${
+        all === null ? "" : html` <a href="${all.path}">${all.words}</a>`
+      }${turn === null ? "" : html` <a class="turn" href="${turn}">turn</a>`}</span
     >
   </li>`;
 }

@@ -41,6 +41,10 @@ p.omitted { border-left-color: var(--warn); border-left-style: dashed; }
 .log li.note { display: block; font-size: 14px; margin-top: 8px; }
 .log time, .log small, .log .tool { color: var(--dim); }
 .log time { font-variant-numeric: tabular-nums; }
+.log .draft .text::after { content: " ▍"; color: var(--link); }
+.live { position: sticky; bottom: 0; margin: 8px 0; padding: 4px 8px; background: var(--bg); }
+.log li:last-child { scroll-margin-bottom: 3rem; }
+button.newest { position: fixed; right: 16px; bottom: 16px; background: var(--raised); color: var(--link); border: 1px solid var(--line); }
 .log .who { font-weight: 600; overflow-wrap: anywhere; }
 .log .agent .who { color: var(--link); }
 .log .tool .who { font-weight: 400; }

@@ -13,7 +13,9 @@ import { budgetOf } from "../../../../turn/agent.ts";
 import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
+import { liveLine } from "../channel/live-line.ts";
 import { nextRequest } from "../channel/next-request.ts";
+import type { Position } from "../live/position.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { timelineSection } from "../timeline/section.ts";
@@ -26,6 +28,8 @@ interface ChannelView extends Pick<Conversation, "range" | "entries" | "channel"
   readonly time: TimeFormat;
   readonly path: string;
   readonly span: number | null;
+  /** Up to where the page knows the channel; null: it shows older entries, which are not live. */
+  readonly position: Position | null;
 }
 
 /** One channel: its last day, its conversation as the model has it, and what the next request is made of. */
@@ -35,6 +39,8 @@ export const channelPlace: Place = {
   async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
     const view = await reports.read(async (daemon): Promise<ChannelView> => {
       const channel = await findChannel(daemon, query("id"));
+      // Before anything is read: a later change is told by the stream.
+      const changes = await daemon.store.memories.takenBack(channel.id);
       const report = await reportOf(daemon, channel);
       const times = await daemon.store.timeline.read(channel.id);
       const span = SPANS.find((one) => one === Number(query("span")) * 60_000) ?? null;
@@ -48,6 +54,8 @@ export const channelPlace: Place = {
       const range = rangeBefore(report.log, numberIn(query("before")) ?? 0);
       const entries = await daemon.store.log.readCurrent(channel.id, range.from, range.to);
       const { time } = daemon.staffOf(channel).agent;
+      const { lastSeq: seq, settledTo } = channel;
+      const isNewest = range.to >= report.log.entries;
       // The card cuts texts: half a secret would not be found.
       const shown = masked(report, mask);
       const card = masked(contextCard(shown, time, ""), mask);
@@ -61,6 +69,7 @@ export const channelPlace: Place = {
         range,
         entries: masked(viewOrder(entries), mask),
         channel,
+        position: isNewest ? { seq, settledTo, changes } : null,
       };
     }, signal);
     return { title: view.card.title, body: channelBody(view) };
@@ -82,7 +91,7 @@ function shareIn(
 }
 
 function channelBody(view: ChannelView): Markup {
-  const { card, report, timeline, time, path, span, range, entries, channel } = view;
+  const { card, report, timeline, time, path, span, range, entries, channel, position } = view;
   const newest = entries.at(-1);
   return html`<h1>${card.title}</h1>
     <p>
@@ -99,7 +108,8 @@ function channelBody(view: ChannelView): Markup {
           it${newest === undefined ? "" : html`; <a href="#entry-${newest.seq}">to the end</a>`}
         </p>
         ${conversation({ report, range, entries, channel, time })}
+        ${position === null ? "" : liveLine(report.channel, position)}
       </section>
-      <aside>${nextRequest(report, card, time)}</aside>
+      <aside data-derived>${nextRequest(report, card, time)}</aside>
     </div>`;
 }

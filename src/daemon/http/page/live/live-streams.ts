@@ -1,0 +1,143 @@
+import type { ServerResponse } from "node:http";
+import { HTTPException } from "hono/http-exception";
+import PQueue from "p-queue";
+import type { Logger } from "pino";
+import { errorMessage } from "../../../../core/errors.ts";
+import type { ChannelId } from "../../../../core/ids.ts";
+import type { ChannelReports, ReportedDaemon } from "../../channels.ts";
+import { findChannel } from "../../channels.ts";
+import type { Sessions } from "../sessions.ts";
+import { ChannelWatch, type WatchParts } from "./channel-watch.ts";
+import { EventStream } from "./event-stream.ts";
+import { parsePosition } from "./position.ts";
+
+/** Most open streams: of one session, and of all. */
+const MOST = { session: 8, all: 64 } as const;
+/** Default time between two signs of life of a stream, ms: idle connections are ended after ten seconds. */
+const BEAT_MS = 5000;
+/** Beats between two checks whether its session has ended. */
+const CHECK_BEATS = 5;
+
+export interface LiveStreamsParts extends Pick<WatchParts, "mask" | "maskSoFar"> {
+  readonly reports: Pick<ChannelReports, "daemon">;
+  readonly sessions: Pick<Sessions, "lasts">;
+  readonly log: Logger;
+  /** ms; default: 5 s */
+  readonly beatMs?: number | undefined;
+}
+
+/** One stream that is wanted. */
+export interface WantedStream {
+  readonly channel: string;
+  /** As the browser says it; anything else begins with what is new. */
+  readonly from: string;
+  /** The session's secret. */
+  readonly secret: string;
+  readonly outgoing: ServerResponse;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Slot {
+  readonly secret: string;
+  stream: EventStream | null;
+  isEnded: boolean;
+}
+
+/** The open streams of the page. Without one it listens to nothing, and asks nothing. */
+export class LiveStreams {
+  readonly #parts: LiveStreamsParts;
+  readonly #slots = new Set<Slot>();
+  readonly #watches = new Map<ChannelId, ChannelWatch>();
+  readonly #reads = new PQueue({ concurrency: 1 });
+  #stop: (() => void) | null = null;
+
+  constructor(parts: LiveStreamsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Answers with a stream of a channel, if the session has not ended meanwhile.
+   * @throws HTTPException if there is no such channel, or too many streams are open
+   */
+  async open(wanted: WantedStream): Promise<void> {
+    const { secret } = wanted;
+    const slot = this.#take(secret);
+    try {
+      const { daemon } = this.#parts.reports;
+      const channel = await findChannel(daemon, wanted.channel);
+      // It may have ended before this stream was counted.
+      if (!this.#parts.sessions.lasts(secret) || slot.isEnded)
+        throw new HTTPException(401, { message: "The session has ended: sign in again." });
+      const stream = new EventStream(wanted.outgoing, wanted.headers);
+      slot.stream = stream;
+      this.#listen(daemon);
+      const watch = this.#watches.get(channel.id) ?? new ChannelWatch(this.#watchParts(daemon), channel);
+      this.#watches.set(channel.id, watch);
+      const remove = watch.add(stream, parsePosition(wanted.from));
+      stream.onClosed(() => {
+        remove();
+        this.#slots.delete(slot);
+        if (!watch.isWatched && this.#watches.get(channel.id) === watch) {
+          this.#watches.delete(channel.id);
+          void watch[Symbol.asyncDispose]();
+        }
+        if (this.#watches.size === 0) this.#stop?.();
+      });
+    } catch (error) {
+      this.#slots.delete(slot);
+      throw error;
+    }
+  }
+
+  /** Closes the streams of a session. */
+  end(secret: string): void {
+    for (const slot of this.#slots) {
+      if (slot.secret !== secret) continue;
+      slot.isEnded = true;
+      slot.stream?.close();
+    }
+  }
+
+  /** @throws HTTPException if too many are open */
+  #take(secret: string): Slot {
+    const ofSession = [...this.#slots].filter((slot) => slot.secret === secret).length;
+    if (ofSession >= MOST.session || this.#slots.size >= MOST.all)
+      throw new HTTPException(429, { message: "Too many live pages are open: close one." });
+    const slot: Slot = { secret, stream: null, isEnded: false };
+    this.#slots.add(slot);
+    return slot;
+  }
+
+  #watchParts(daemon: ReportedDaemon): WatchParts {
+    const { mask, maskSoFar, log } = this.#parts;
+    return { daemon, mask, maskSoFar, log, inTurn: async (work) => this.#reads.add(work) };
+  }
+
+  #listen({ events }: Pick<ReportedDaemon, "events">): void {
+    if (this.#stop !== null) return;
+    const ends = [
+      events.on((event) => {
+        for (const watch of this.#watches.values()) watch.hear(event);
+      }),
+      events.onLive((news) => {
+        for (const watch of this.#watches.values()) watch.hearLive(news);
+      }),
+    ];
+    let beats = 0;
+    const timer = setInterval(() => {
+      for (const { stream } of this.#slots) stream?.beat();
+      if (++beats % CHECK_BEATS === 0) this.#check();
+    }, this.#parts.beatMs ?? BEAT_MS).unref();
+    this.#stop = () => {
+      for (const end of ends) end();
+      clearInterval(timer);
+      this.#stop = null;
+    };
+  }
+
+  /** Closes the streams of sessions that have ended by themselves. */
+  #check(): void {
+    for (const secret of new Set([...this.#slots].map((slot) => slot.secret)))
+      if (!this.#parts.sessions.lasts(secret)) this.end(secret);
+  }
+}
