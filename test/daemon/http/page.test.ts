@@ -322,6 +322,9 @@ test("sessions end when they are idle, and of too many the one that was idle lon
   for (let count = 2; count <= 100; count++) sessions.signIn(codeOf(String(count)));
   assert.equal(sessions.of(second), undefined, "it was idle longest");
   assert.notEqual(sessions.of(first), undefined);
-  now += 12 * 3_600_000;
+  now += 12 * 3_600_000 - 1;
+  assert.equal(sessions.lasts(first), true);
+  now += 1;
+  assert.equal(sessions.lasts(first), false, "to ask was no use of it");
   assert.equal(sessions.of(first), undefined);
 });

@@ -140,7 +140,10 @@ export class LiveChannel {
       known.replaceWith(item);
       return;
     }
-    if (row.speaks === "agent") this.#write({ speaker: "", text: "" });
+    if (row.speaks === "agent") {
+      this.#write({ speaker: "", text: "" });
+      this.#tell("", true);
+    }
     const before = [...this.#rows].findLast((one) => LiveChannel.#isBefore(one, item));
     const after = before === undefined ? null : before.nextElementSibling;
     const days = [...this.#log.querySelectorAll(".date")];

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { HTTPException } from "hono/http-exception";
 import type { Logger } from "pino";
 import { PollLoop } from "../../../../async/poll-loop.ts";
 import { errorMessage } from "../../../../core/errors.ts";
@@ -31,8 +32,8 @@ const PACE_MS = 250;
 const LOOK_MS = { here: 10_000, elsewhere: 3000 } as const;
 /** Of rows for one reader, in UTF-16 units: fewer than may stay unread. */
 const MOST_AT_ONCE = 400_000;
-/** The end of a text that is being written, in UTF-16 units: as much of it is masked, and as much is shown. */
-const DRAFT = { masked: 16_000, shown: 4000 } as const;
+/** The end of a text that is being written, in UTF-16 units. */
+const DRAFT_SHOWN = 4000;
 
 interface Reader {
   readonly stream: EventStream;
@@ -45,6 +46,7 @@ interface Reader {
 /** What the log said at the last reading. */
 interface Known extends Position {
   readonly isHere: boolean;
+  readonly coveredTo: Seq;
   /** By seq, a fingerprint of each row as it was read last: of the newest. */
   readonly prints: Map<Seq, string>;
 }
@@ -164,11 +166,11 @@ export class ChannelWatch implements AsyncDisposable {
 
   #draftJson(agent: string, text: string): string {
     const { mask, maskSoFar } = this.#parts;
-    const end = sliceWhole(text, Math.max(0, text.length - DRAFT.masked), text.length);
-    const whole = end.slice(0, end.length - heldBack(end));
+    // All of it, before it is cut: half a secret would not be found.
+    const whole = text.slice(0, text.length - heldBack(text));
     const safe = maskSoFar(displayable(maskSoFar(whole)));
-    const isCut = safe.length > DRAFT.shown || end.length < text.length;
-    const shown = isCut ? `… ${sliceWhole(safe, safe.length - DRAFT.shown, safe.length)}` : safe;
+    const from = safe.length - DRAFT_SHOWN;
+    const shown = from > 0 ? `… ${sliceWhole(safe, from, safe.length)}` : safe;
     return JSON.stringify({ speaker: mask(displayableLine(`[${agent}]`)), text: shown });
   }
 
@@ -178,6 +180,8 @@ export class ChannelWatch implements AsyncDisposable {
       if (this.isWatched) await this.#parts.inTurn(async () => this.#read());
     } catch (error) {
       this.#parts.log.debug({ channel: this.#name, why: errorMessage(error) }, "page_stream_not_read");
+      // The channel has this name no more.
+      if (error instanceof HTTPException) for (const { stream } of this.#readers) stream.close();
     }
     return LOOK_MS[this.#known?.isHere === false ? "elsewhere" : "here"];
   }
@@ -191,7 +195,7 @@ export class ChannelWatch implements AsyncDisposable {
     // Before the rows: a later change is found by the next reading.
     const changes = await store.memories.takenBack(this.#id);
     const isHere = !(await homes.isElsewhere(this.#id));
-    const { lastSeq: seq, settledTo } = channel;
+    const { lastSeq: seq, settledTo, coveredTo } = channel;
     const before = this.#known;
     const isChanged = before !== null && before.changes !== changes;
     const isWhole = before === null || isChanged || readers.some(({ isNew }) => isNew);
@@ -201,8 +205,11 @@ export class ChannelWatch implements AsyncDisposable {
     const prints = new Map(before?.prints);
     const rows = this.#rows(entries, channel, prints);
     for (const known of prints.keys()) if (known < window) prints.delete(known);
-    this.#known = { seq, settledTo, changes, isHere, prints };
+    this.#known = { seq, settledTo, changes, isHere, coveredTo, prints };
     for (const reader of readers) this.#bring(reader, rows, { before, isChanged });
+    // Here its event says more.
+    if (!isHere && before !== null && coveredTo > before.coveredTo)
+      this.#tell("compaction", { words: "A summary has landed.", isOver: true });
     const ends = this.#ends.splice(0, ended);
     if (!isHere || (ends.length > 0 && this.#draft === null)) this.#dropDraft();
     for (const outcome of ends) this.#tell("settled", { outcome });

@@ -18,6 +18,8 @@ export class EventStream {
       "cache-control": "no-store",
     });
     outgoing.flushHeaders();
+    // Its end is told by `close`; without a listener an error would end the process.
+    outgoing.on("error", () => undefined);
   }
 
   /** @param onClosed called once, however it ends */

@@ -112,6 +112,7 @@ function open(rows: readonly Row[] = []): Opened {
 function row(seq: number, overrides: Partial<Row> = {}): Row {
   return {
     seq,
+    turn: null,
     after: null,
     speaks: "person",
     at: "2026-05-01T12:00:00.000Z",
