@@ -45,7 +45,7 @@ export class LiveChannel {
   }
 
   #start(): void {
-    this.#log.setAttribute("role", "log");
+    // It stays a list: as a "log" it would have no items.
     this.#log.setAttribute("aria-live", "polite");
     this.#newest.type = "button";
     this.#newest.className = "newest";
