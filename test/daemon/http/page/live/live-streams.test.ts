@@ -7,6 +7,7 @@ import { command } from "../../../../support/commands.ts";
 import { coverRoom } from "../../../../support/covered.ts";
 import { createTestDatabase } from "../../../../support/database.ts";
 import type { TestStream } from "../../../../support/event-stream.ts";
+import { ask } from "../../../../support/http-client.ts";
 import { heldText, text, toolCalls } from "../../../../support/model-behaviours.ts";
 import { startModelServer } from "../../../../support/model-server.ts";
 import { startPage } from "../../../../support/page.ts";
@@ -84,6 +85,21 @@ test("an answer is shown while it is written, and its row replaces it, once", as
   assert.equal(again.data["text"], "where is the key?", "it waits no more");
 });
 
+test("of a long answer the end is shown, and nothing of one whose message is deleted", async () => {
+  await say("hello", "long-answer");
+  using stream = await watch("long-answer");
+  const gate = Promise.withResolvers<void>();
+  model.reply(heldText(`${"word ".repeat(1000)}and the end`, gate.promise, "."));
+  await weir.say("tell me all", { room: "long-answer", id: "all" });
+  const draft = await stream.next("draft", ({ text: words }) => String(words).endsWith(" and the end"));
+  assert.match(String(draft.data["text"]), /^… [a-z ]{4000}$/);
+  await weir.daemon.inbox.receive({ type: "deletion", platform: "test", id: "all", at: new Date() });
+  await stream.next("settled", ({ outcome }) => outcome === "skipped");
+  const last = stream.events.findLast(({ event }) => event === "draft");
+  assert.equal(last?.data["text"], "", "the message that it answers is gone");
+  gate.resolve();
+});
+
 test("a stream has the page's policy, and only GET with a session opens it", async () => {
   using stream = await watch("river");
   assert.match(
@@ -94,6 +110,8 @@ test("a stream has the page's policy, and only GET with a session opens it", asy
   const where = await addressOf("river");
   assert.equal((await page.get(where)).status, 401);
   assert.equal((await page.get(where, { ...operator, host: `127.0.0.1:${page.port}` })).status, 403);
+  const head = { method: "HEAD", headers: { host: page.host, ...operator } };
+  assert.equal((await ask(`http://127.0.0.1:${page.port}${where}`, head)).status, 405);
   assert.equal((await page.get("/page/events?id=test:none", operator)).status, 404);
   const older = await page.get("/page/channel?id=test:river&before=2", operator);
   assert.doesNotMatch(older.body, /data-events/, "older entries are not live");
