@@ -71,6 +71,10 @@ export class ChannelWatch implements AsyncDisposable {
   readonly #loop = new PollLoop(async () => this.#look());
   #known: Known | null = null;
   #soon: NodeJS.Timeout | undefined;
+  /** The next reading was asked for by news. */
+  #isAsked = false;
+  /** Rows that were read before may have changed. */
+  #mayBeOld = false;
   #draft: Extract<LiveNews, { type: "draft" }> | null = null;
   #isDraftShown = false;
   #draftSoon: NodeJS.Timeout | undefined;
@@ -98,6 +102,7 @@ export class ChannelWatch implements AsyncDisposable {
   /** Returns at once: a turn calls it. */
   hearLive(news: LiveNews): void {
     if (news.type === "log_changed") {
+      if (news.id === null) this.#mayBeOld = true;
       if (news.id === null || news.id === this.#id) this.#lookSoon();
     } else if (news.channel === this.#name) {
       this.#draft = news;
@@ -136,6 +141,7 @@ export class ChannelWatch implements AsyncDisposable {
   #lookSoon(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
+      this.#isAsked = true;
       this.#loop.now();
     }, PACE_MS).unref();
   }
@@ -190,6 +196,10 @@ export class ChannelWatch implements AsyncDisposable {
     const { daemon } = this.#parts;
     const { store, homes } = daemon;
     const readers = [...this.#readers];
+    // Without news it looks for what nobody tells, such as texts that are no longer kept.
+    const mayBeOld = this.#mayBeOld || !this.#isAsked;
+    this.#mayBeOld = false;
+    this.#isAsked = false;
     const ended = this.#ends.length;
     const channel = await findChannel(daemon, this.#name);
     // Before the rows: a later change is found by the next reading.
@@ -198,7 +208,7 @@ export class ChannelWatch implements AsyncDisposable {
     const { lastSeq: seq, settledTo, coveredTo } = channel;
     const before = this.#known;
     const isChanged = before !== null && before.changes !== changes;
-    const isWhole = before === null || isChanged || readers.some(({ isNew }) => isNew);
+    const isWhole = before === null || isChanged || mayBeOld || readers.some(({ isNew }) => isNew);
     const window = Math.max(1, seq - ENTRIES_ON_PAGE + 1);
     const from = isWhole ? window : Math.max(window, Math.min(before.seq, before.settledTo) + 1);
     const entries = from > seq ? [] : await store.log.readCurrent(this.#id, from, seq);

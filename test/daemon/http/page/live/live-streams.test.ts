@@ -5,7 +5,7 @@ import { ENTRIES_ON_PAGE } from "../../../../../src/daemon/http/page/channel/ent
 import { ALL_PARTITIONS, openCluster } from "../../../../support/cluster/test-cluster.ts";
 import { command } from "../../../../support/commands.ts";
 import { coverRoom } from "../../../../support/covered.ts";
-import { createTestDatabase } from "../../../../support/database.ts";
+import { createTestDatabase, withClient } from "../../../../support/database.ts";
 import type { TestStream } from "../../../../support/event-stream.ts";
 import { ask } from "../../../../support/http-client.ts";
 import { heldText, text, toolCalls } from "../../../../support/model-behaviours.ts";
@@ -280,6 +280,11 @@ test("a channel that another daemon runs is looked at, and the page says so", as
   await stream.next("row", (row) => row["text"] === "noted");
   await coverRoom(other.connection, "away");
   assert.deepEqual((await stream.next("compaction")).data, { words: "A summary has landed.", isOver: true });
+  // As retention does, which tells nobody.
+  await withClient(other.connection, async (client) =>
+    client.query("update entries set text = '', expired_at = now() where seq = 1"),
+  );
+  await stream.next("row", (row) => row["seq"] === 1 && row["text"] === "(text no longer kept)");
   assert.ok(!stream.events.some(({ event }) => event === "draft"));
 });
 
