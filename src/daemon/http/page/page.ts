@@ -78,7 +78,7 @@ export function isPageTarget(target: string): boolean {
 export function createPage(parts: PageParts): Hono<Env> {
   const { readiness, channels: reports, mask, host, log, sessions } = parts;
   const page = new Hono<Env>();
-  const show = async (c: Context, markup: Markup, status: ContentfulStatusCode = 200): Promise<Response> =>
+  const show: Show = async (c, markup, status = 200) =>
     // Also a secret that became one only when control characters were removed.
     c.html(mask(String(await markup)), status);
   const tuneRuns = new TuneRuns(parts.closing);
@@ -139,6 +139,14 @@ export function createPage(parts: PageParts): Hono<Env> {
     await live.open({ channel: c.req.query("id") ?? "", from, secret, outgoing, headers: HEADERS });
     return RESPONSE_ALREADY_SENT;
   });
+  servePlaces(page, askedBy, show);
+  return page;
+}
+
+type Show = (c: Context, markup: Markup, status?: ContentfulStatusCode) => Promise<Response>;
+
+/** Everything that is shown to whoever is signed in. */
+function servePlaces(page: Hono<Env>, askedBy: (c: Context<Env>) => Asked, show: Show): void {
   for (const place of PLACES)
     page.get(place.path, async (c) => {
       const { title, body, againSeconds } = await place.show(askedBy(c));
@@ -147,14 +155,14 @@ export function createPage(parts: PageParts): Hono<Env> {
     });
   for (const download of DOWNLOADS)
     page.get(download.path, async (c) => {
-      const { name, type, text } = await download.read(askedBy(c));
+      const asked = askedBy(c);
+      const { name, type, text } = await download.read(asked);
       const disposition = `attachment; filename="${name}"`;
-      return c.body(mask(text), 200, { "content-type": type, "content-disposition": disposition });
+      return c.body(asked.mask(text), 200, { "content-type": type, "content-disposition": disposition });
     });
   page.notFound(async (c) =>
     show(c, sentencePage("Not found", "There is nothing here.", c.var.session), 404),
   );
-  return page;
 }
 
 /** A page that says one sentence. @param session null: nobody is signed in */

@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
-import { errorMessage } from "../../../../core/errors.ts";
 import type { ChannelId } from "../../../../core/ids.ts";
 import type { ChannelReports, ReportedDaemon } from "../../channels.ts";
 import { findChannel } from "../../channels.ts";

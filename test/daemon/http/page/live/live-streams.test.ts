@@ -228,6 +228,7 @@ test("a stream ends with its session, which gives way to many newer ones", async
   // It is used since.
   await page.get("/", operator);
   for (let newer = 0; newer < 99; newer++) await page.signIn();
+  await page.get("/", operator);
   await closed.ended;
 });
 
