@@ -1,4 +1,5 @@
 /** What the models of the zoo say: the same at each server. What people ask for stands in their messages as a cue. */
+import { DYNAMIC } from "../chaos/chaos-model.ts";
 import { type Asked, textOf, type Turn } from "./asked.ts";
 
 /** What a model has made, before a server puts it into its form. */
@@ -73,7 +74,9 @@ function answer({ turns, mayCall }: Asked): Said {
 }
 
 function cueIn(turn: Turn): Readonly<Record<string, string | undefined>> | undefined {
-  return [...textOf(turn).matchAll(CUE)].at(-1)?.groups;
+  // Some templates put the dynamic part behind the question: earlier questions that it quotes ask for nothing.
+  const [asked = ""] = textOf(turn).split(DYNAMIC);
+  return [...asked.matchAll(CUE)].at(-1)?.groups;
 }
 
 function summarise({ turns, tools, mayCall }: Asked): Said {
