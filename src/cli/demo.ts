@@ -111,7 +111,7 @@ interface DemoPage extends AsyncDisposable {
 
 /** Serves the page. @returns null: it cannot listen, and the demo goes on without it */
 async function openPage(io: Io, { config }: ThrowawayFolder): Promise<DemoPage | null> {
-  const [{ startHttpService }, { createMonitor }, { signInAddress }, { findToken }] = await Promise.all([
+  const [{ startHttpService }, { createMonitor }, { signInAddress }, { findPageKey }] = await Promise.all([
     import("../daemon/http/service.ts"),
     import("../daemon/metrics/metrics.ts"),
     import("../daemon/http/page/address.ts"),
@@ -123,13 +123,13 @@ async function openPage(io: Io, { config }: ThrowawayFolder): Promise<DemoPage |
   const parts = { monitor: createMonitor(version), log: openLog(io, config, "error") };
   const options = { config, http, version, secrets: KnownSecrets.of(config), ...parts };
   const service = await startHttpService(options).catch(() => null);
-  const token = findToken(http.token, database.dataDir);
-  if (service === null || service.page === null || token === null) return null;
+  const key = findPageKey(database.dataDir);
+  if (service === null || service.page === null || key === null) return null;
   const { page } = service;
   return {
     show(daemon) {
       for (const watcher of [parts.monitor, service]) watcher.watch(daemon);
-      const address = signInAddress(page, token, Date.now());
+      const address = signInAddress(page, key, Date.now());
       say(io, `To see it in a browser, open this within a minute:\n  ${address}\n`);
     },
     [Symbol.asyncDispose]: async () => service[Symbol.asyncDispose](),

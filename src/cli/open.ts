@@ -13,18 +13,18 @@ export async function open(io: Io, options: CommonOptions): Promise<void> {
     throw new OperatorError(
       'The page is switched off: write `listen = "auto"` under `[http]` in config.toml, and start Weir again.',
     );
-  const [{ isPageAt, readAddress, signInAddress }, { findToken }] = await Promise.all([
+  const [{ isPageAt, readAddress, signInAddress }, { findPageKey }] = await Promise.all([
     import("../daemon/http/page/address.ts"),
     import("../daemon/http/token.ts"),
   ]);
-  const token = findToken(http.token, database.dataDir);
+  const key = findPageKey(database.dataDir);
   const address = readAddress(database.dataDir);
-  if (token === null || address === null || !(await isPageAt(address, token)))
+  if (key === null || address === null || !(await isPageAt(address, key)))
     throw new OperatorError(
       `No Weir of this data folder serves the page: run \`${weirCommand("start")}\` first. If it runs, its log says why there is no page; ` +
         "it is for browsers of this machine, so `listen` under `[http]` must be an address of this machine alone, or 0.0.0.0.",
     );
-  const signIn = signInAddress(address, token, Date.now());
+  const signIn = signInAddress(address, key, Date.now());
   say(io, signIn);
   say(io, `The code is valid once, for a minute: ${new URL(signIn).hash.slice(1)}`);
 }

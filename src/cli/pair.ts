@@ -3,7 +3,12 @@ import type { Config } from "../config/config.ts";
 import { type ChatPlatform, CHAT_PLATFORMS, chatPlatform, platformRow } from "../platforms/platforms.ts";
 import { OperatorError } from "../core/errors.ts";
 import { describeStranger, letInByCode } from "../features/pairing/pairing-desk.ts";
-import { type PairedPerson, PairingStore, type PlatformPerson } from "../features/pairing/pairing-store.ts";
+import {
+  OPERATOR,
+  type PairedPerson,
+  PairingStore,
+  type PlatformPerson,
+} from "../features/pairing/pairing-store.ts";
 import type { KnownPerson } from "../store/deletion/personal-data.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
@@ -26,8 +31,6 @@ export type PairOptions = CommonOptions & {
 };
 
 const SHOWN = 40;
-/** The author in the rows of changes by the command line. */
-const OPERATOR = "operator";
 
 /**
  * `weir pair`: lists requests for direct messages, and paired people; with a code or `--user` it lets a person in, with

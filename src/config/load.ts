@@ -45,6 +45,8 @@ export interface LoadOptions {
   readonly env?: Environment | undefined;
   /** Variables with precedence over the environment's. */
   readonly more?: Environment | undefined;
+  /** Checked in place of what the file holds. Default: the file is read. */
+  readonly text?: string;
 }
 
 /**
@@ -203,7 +205,7 @@ function readSource(options: LoadOptions): Source {
   const path = file === undefined ? join(options.home ?? cwd, "config.toml") : resolve(cwd, file);
   const folder = options.home ?? dirname(path);
   const shownAs = shownPath(path, cwd);
-  const text = readTextFile(path, shownAs);
+  const text = options.text === undefined ? readTextFile(path, shownAs) : { value: options.text };
   if (text === null) {
     if (file !== undefined)
       return unreadable(

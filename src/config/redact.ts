@@ -22,6 +22,14 @@ export function redact(text: string): string {
     .replaceAll(LONG_RUN, (run) => (/\d/.test(run) && /[a-z]/i.test(run) ? MASK : run));
 }
 
+/** In an address, but for the word in examples. */
+const URL_PASSWORD = /:\/\/[^\s/@"':]*:(?!password@)[^\s/@"']+@/i;
+
+/** Whether a text has a key as services make them, or an address with a password. */
+export function hasKey(text: string): boolean {
+  return text.search(KEY_PREFIX) >= 0 || URL_PASSWORD.test(text);
+}
+
 const LONGEST_SHOWN = 60;
 
 /** `"text"`, `12`, `a list`, `nothing`: a value of the file for the `found` of a problem. */

@@ -52,7 +52,7 @@ export interface Daemon
   readonly store: Store;
   readonly features: Pick<
     OpenFeatures,
-    keyof FolderTexts | "readWaitedFor" | "serviceOf" | "channelLists" | "inbox" | "readWork"
+    keyof FolderTexts | "readWaitedFor" | "serviceOf" | "channelLists" | "inbox" | "act" | "readWork"
   >;
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
@@ -68,6 +68,8 @@ export interface Daemon
   reload(isForced?: boolean): Promise<ReloadAnswer>;
   /** All problems of the refused configuration, for the operator; null: none is refused. */
   readonly configurationProblems: () => string | null;
+  /** See `ConfigurationSource`. Undefined: the configuration is read from no file. */
+  readonly checkConfiguration: ConfigurationSource["check"] | undefined;
   readonly masked: (text: string) => string;
   /** Aborted when its database has ended for good: the daemon must be ended. The reason is an error for the operator. */
   readonly lost: AbortSignal;
@@ -82,7 +84,7 @@ export interface Daemon
  * in reverse: intake closes first, actors drain while they can still send, then sockets, then the database.
  */
 export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log, cluster, now = (): Date => new Date() } = options;
+  const { config, log, cluster, source, now = (): Date => new Date() } = options;
   await using stack = new AsyncDisposableStack();
   const services = await openBaseServices(options, stack);
   const { opened, store, secrets, current } = services;
@@ -133,6 +135,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     status,
     vitals,
     configurationProblems: () => reloader?.problems ?? null,
+    checkConfiguration: source === undefined ? undefined : (text) => source.check(text),
     masked: secrets.masked,
     reload,
     lost: opened.lost,

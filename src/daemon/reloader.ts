@@ -18,6 +18,8 @@ export interface ConfigurationSource {
    * @throws OperatorError that lists all errors; HeldBackError if it may be half of a change
    */
   read(isForced: boolean): Config;
+  /** The problems that config.toml would have with this text, each with its line; null: none. Nothing is changed. */
+  check(text: string): string | null;
   /** Called when the configuration that was read last is in force. Must not throw. */
   onTaken(): void;
   /** @throws OperatorError if no agent could answer by it */

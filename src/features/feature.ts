@@ -110,7 +110,36 @@ export interface WaitingItem {
   readonly since: Date;
   /** What waits, and how a person acts on it. */
   readonly text: string;
+  /** Names it among those of its feature, in ids alone. */
+  readonly id: string;
+  /** What an operator may do with it, each by `act`. */
+  readonly acts: readonly ItemAct[];
 }
+
+export interface ItemAct {
+  /** Small letters, digits and hyphens. */
+  readonly name: string;
+  readonly label: string;
+  /** A text that may come with it. Default: none does. */
+  readonly text?: { readonly label: string; readonly maxLength: number };
+}
+
+/** Names an act of an item of the inbox, which may be over by now. */
+export interface ActAsked {
+  readonly item: string;
+  readonly act: string;
+  /** "": none. */
+  readonly text: string;
+}
+
+export interface ActOutcome {
+  /** False: nothing was changed by it. */
+  readonly isDone: boolean;
+  readonly sentence: string;
+}
+
+/** The operator, as channels name who has decided or chosen there. */
+export const OPERATOR_NAME = "Weir's operator";
 
 /** What features read of a configuration. */
 export interface FeatureSetup {
@@ -168,6 +197,8 @@ export interface OpenFeature<Service, Kit> extends Partial<AsyncDisposable> {
   readonly commandIn?: CommandParts["commandIn"];
   /** Single things that wait for a person in any channel, the oldest first, for an operator. Default: nothing does. */
   inbox?(asked: InboxAsked): Promise<readonly WaitingItem[]>;
+  /** Acts on one of them for the operator, as a command does. Default: its items have no acts. */
+  act?(asked: ActAsked): Promise<ActOutcome>;
   /** What it knows of a channel, for an operator. Default: nothing. */
   channelLists?(channel: ChannelId, time: TimeFormat): Promise<Card["lists"]>;
   /** What a settled turn still waits for, as the end of a sentence about its message; null, the default: nothing. */

@@ -32,6 +32,8 @@ import type { TimeFormat } from "../text/time.ts";
 import type { DescribedToolMaker, Tool, ToolMaker } from "../tools/tool.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
 import type {
+  ActAsked,
+  ActOutcome,
   Feature,
   FeatureSetup,
   FeatureWork,
@@ -140,6 +142,9 @@ export async function readFeatureWork(
   );
 }
 
+/** An item of the inbox with the name of its feature. */
+export type FeatureItem = WaitingItem & { readonly feature: string };
+
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #database: Database;
@@ -196,8 +201,18 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   }
 
   /** What waits for a person: of each feature the oldest. */
-  async inbox(asked: InboxAsked): Promise<readonly WaitingItem[]> {
-    return flattened([...this.#open.values()].map(async (feature) => (await feature.inbox?.(asked)) ?? []));
+  async inbox(asked: InboxAsked): Promise<readonly FeatureItem[]> {
+    return flattened(
+      [...this.#open].map(async ([feature, opened]) =>
+        ((await opened.inbox?.(asked)) ?? []).map((item) => ({ ...item, feature })),
+      ),
+    );
+  }
+
+  /** Acts on an item of the inbox. @param feature its name */
+  async act(feature: string, asked: ActAsked): Promise<ActOutcome> {
+    const outcome = await this.#open.get(feature)?.act?.(asked);
+    return outcome ?? { isDone: false, sentence: "There is no such thing to act on." };
   }
 
   /** What the features know of a channel, for an operator. */

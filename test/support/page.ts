@@ -18,8 +18,11 @@ import { until } from "./patience.ts";
 const FORM = "application/x-www-form-urlencoded";
 
 export interface TestPage extends AsyncDisposable {
-  /** Of its service: the token is there. */
+  /** Of its service: its secrets are there. */
   readonly dataDir: string;
+  /** The page's. */
+  readonly key: string;
+  /** Of the HTTP service. */
   readonly token: string;
   readonly port: number;
   /** The page's name and port. */
@@ -44,6 +47,47 @@ export interface TestPage extends AsyncDisposable {
   ) => Promise<HttpAnswer>;
   /** The cookie of a new session, as a header. */
   readonly signIn: () => Promise<{ readonly cookie: string }>;
+  /** The forms of a place that act, in the order of the page. @param cookie of a session */
+  readonly forms: (where: string, cookie: { readonly cookie: string }) => Promise<readonly TestForm[]>;
+  /** Sends a form, and follows it to the place that shows the outcome. @returns its answer */
+  readonly act: (
+    form: TestForm,
+    cookie: { readonly cookie: string },
+    more?: Readonly<Record<string, string>>,
+  ) => Promise<HttpAnswer>;
+}
+
+/** A form of the page that acts. */
+export interface TestForm {
+  readonly path: string;
+  /** Its hidden fields. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly button: string;
+}
+
+/** The forms in markup, but that for signing out. */
+export function formsIn(markup: string): TestForm[] {
+  const forms = [...markup.matchAll(/<form class="act" method="post" action="([^"]+)">([^]*?)<\/form>/g)];
+  return forms.flatMap(([, action = "", inside = ""]) => {
+    const fields = [...inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+    const [, button = ""] = /<button>([^]*?)<\/button>/.exec(inside) ?? [];
+    if (action === "/page/sign-out") return [];
+    return {
+      path: action,
+      fields: Object.fromEntries(fields.map(([, name = "", value = ""]) => [name, unescaped(value)])),
+      button: unescaped(button).trim(),
+    };
+  });
+}
+
+/** A text of markup as browsers show it. */
+export function unescaped(markup: string): string {
+  return markup
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
 }
 
 /**
@@ -77,12 +121,15 @@ export async function startPage(
   );
   service.watch(daemon);
   const port = Number(new URL(service.url).port);
-  const token = (await readFile(path.join(dataDir, "http.token"), "utf8")).trim();
+  const [key, token] = await Promise.all(
+    ["page.key", "http.token"].map(async (file) => secretIn(dataDir, file)),
+  );
+  assert.ok(key !== undefined && token !== undefined);
   await until("address of the page", () => readAddress(dataDir) !== null);
   const { name = "" } = readAddress(dataDir) ?? {};
   const host = `${name}:${port}`;
   const own = { origin: `http://${host}`, "sec-fetch-site": "same-origin" };
-  const newCode = (madeAt = now): string => makeCode(token, madeAt);
+  const newCode = (madeAt = now): string => makeCode(key, madeAt);
   const post: TestPage["post"] = async (where, form, headers = own) => {
     const body = new URLSearchParams(form).toString();
     return ask(`http://127.0.0.1:${port}${where}`, {
@@ -91,27 +138,41 @@ export async function startPage(
       body,
     });
   };
+  const get: TestPage["get"] = async (where, headers = {}) =>
+    ask(`http://127.0.0.1:${port}${where}`, { headers: { host, ...headers } });
   const kept = stack.move();
   return {
     dataDir,
+    key,
     token,
     port,
     host,
     own,
     lines,
     newCode,
-    get: async (where, headers = {}) =>
-      ask(`http://127.0.0.1:${port}${where}`, { headers: { host, ...headers } }),
+    get,
     stream: async (where, headers = {}, isRead = true) =>
       openStream(`http://127.0.0.1:${port}${where}`, { host, ...headers }, isRead),
     post,
-    signIn: async () => {
-      const { status, headers } = await post("/page/sign-in", { code: newCode() });
-      assert.equal(status, 303);
-      const [set = ""] = headers["set-cookie"] ?? [];
-      assert.match(set, /^weir_page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
-      return { cookie: set.split(";")[0] ?? "" };
+    forms: async (where, cookie) => formsIn((await get(where, cookie)).body),
+    act: async ({ path: where, fields }, cookie, more = {}) => {
+      const sent = await post(where, { ...fields, ...more }, { ...own, ...cookie });
+      const { location } = sent.headers;
+      return sent.status === 303 && location !== undefined ? get(location, cookie) : sent;
     },
+    signIn: async () => cookieOf(await post("/page/sign-in", { code: newCode() })),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+async function secretIn(dataDir: string, file: string): Promise<string> {
+  return (await readFile(path.join(dataDir, file), "utf8")).trim();
+}
+
+/** The session that an answer begins. */
+function cookieOf({ status, headers }: HttpAnswer): { readonly cookie: string } {
+  assert.equal(status, 303);
+  const [set = ""] = headers["set-cookie"] ?? [];
+  assert.match(set, /^weir_page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+  return { cookie: set.split(";")[0] ?? "" };
 }

@@ -90,6 +90,14 @@ export async function readConfig({
   }
 }
 
+/** Each configuration is read from a file of its own, which is gone afterwards. */
+const NO_FILES = {
+  check: () => "This configuration is of a test.",
+  onTaken: () => undefined,
+  pathsOf: () => [],
+  onConfigured: () => undefined,
+};
+
 /** Starts it; disposing drains it. */
 export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
   const config = await readAs(options, options.config);
@@ -119,9 +127,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
         return saved;
       },
       bindingsOf,
-      onTaken: () => undefined,
-      pathsOf: () => [],
-      onConfigured: () => undefined,
+      ...NO_FILES,
     },
     compaction,
     lookUpWithinMs: lookUpWithinMs ?? undefined,

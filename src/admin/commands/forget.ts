@@ -1,6 +1,7 @@
-import { redactMessages } from "../../router/redact-messages.ts";
+import { redactMessages, type RedactionParts } from "../../router/redact-messages.ts";
 import { retryWrite } from "../../async/retry.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { Store } from "../../store/store.ts";
 import type { OwnedMemory } from "../../store/memory/memories.ts";
 import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
 import type { Typed } from "./command-rule.ts";
@@ -9,7 +10,7 @@ import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH
 import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
 import { howToOwn, isOwner } from "./permissions.ts";
 import { readForgetMe } from "../../core/forget-me.ts";
-import { type MemoryId, memoryId } from "../../core/ids.ts";
+import { type AgentId, type MemoryId, memoryId } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { EDGELESS_SCRIPTS } from "../../text/scripts.ts";
 import { counted, normalForm, plainDigits, storableLine } from "../../text/text.ts";
@@ -187,6 +188,12 @@ async function forgetOwnWords(
   return formatForgotten({ id: memory.id }, taken);
 }
 
+/** What deletes a memory with its messages. */
+export type ForgetParts = RedactionParts &
+  Pick<CommandParts, "waker"> & {
+    readonly store: Pick<Store, "memories" | "people" | "channels" | "quotes">;
+  };
+
 /** Content that was deleted with a memory. */
 interface Taken {
   /** Blanked messages. */
@@ -197,20 +204,36 @@ interface Taken {
   readonly otherMemories: number;
 }
 
+/** Messages that prove a memory, or what it stands for, by their ids. */
+function provingOf(memory: OwnedMemory): ReadonlyMap<string, OwnedMemory["messages"][number]> {
+  const said = [memory, ...memory.standsFor];
+  return new Map(said.flatMap((one) => one.messages.map((message) => [message.id, message])));
+}
+
 async function takeOne(parts: CommandParts, command: AskedCommand, memory: OwnedMemory): Promise<Taken> {
   const { channel, asker } = command;
+  return takeWith(parts, channel, memory, ownsPlace(parts, command) ? null : asker.id);
+}
+
+/** @param whose messages and statements are deleted; null: everybody's, for an owner decides */
+async function takeWith(
+  parts: ForgetParts,
+  channel: ChannelRow,
+  memory: OwnedMemory,
+  whose: string | null,
+): Promise<Taken> {
   // Others' messages stay, unless an owner decides.
-  const isOwners = ownsPlace(parts, command);
+  const isOwners = whose === null;
   const said = [memory, ...memory.standsFor];
-  const proving = new Map(said.flatMap((one) => one.messages.map((message) => [message.id, message])));
-  const messages = [...proving.values()].filter(({ author }) => isOwners || author === asker.id);
+  const proving = provingOf(memory);
+  const messages = [...proving.values()].filter(({ author }) => isOwners || author === whose);
   const redacted = await redactEverywhere(
     parts,
     channel,
     messages.map(({ id }) => id),
   );
   // The asker's own repetitions would replace it in view, so they are deleted too. Those of other people are theirs, and stay.
-  const taken = said.filter((one) => one === memory || isOwners || one.asserter === asker.id);
+  const taken = said.filter((one) => one === memory || isOwners || one.asserter === whose);
   let gone = 0;
   for (const { id } of taken) if (!(await takeMemory(parts, channel, id))) gone++;
   return {
@@ -223,7 +246,7 @@ async function takeOne(parts: CommandParts, command: AskedCommand, memory: Owned
 
 /** Blanks all copies of messages: the root of a thread is in its channel and in the thread. */
 async function redactEverywhere(
-  parts: CommandParts,
+  parts: ForgetParts,
   channel: ChannelRow,
   ids: readonly string[],
 ): Promise<{ messages: number; memories: number }> {
@@ -240,7 +263,7 @@ async function redactEverywhere(
 }
 
 /** @returns whether the memory was still there, by other proofs */
-async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId): Promise<boolean> {
+async function takeMemory(parts: ForgetParts, channel: ChannelRow, id: MemoryId): Promise<boolean> {
   const { result, isRepeated } = await retryWrite(async () =>
     parts.store.people.forgetMemory(channel.id, id),
   );
@@ -249,6 +272,42 @@ async function takeMemory(parts: CommandParts, channel: ChannelRow, id: MemoryId
   await parts.waker.changed(channel.id, 0, null);
   await parts.waker.memoriesGone(channel.id);
   return true;
+}
+
+/** What the operator would delete with a memory, as an owner does. */
+export interface Forgetting {
+  readonly memory: OwnedMemory;
+  /** Messages that prove it or what it stands for, which would lose their text. */
+  readonly messages: number;
+  /** Other memories that rest on these messages alone. */
+  readonly otherMemories: number;
+}
+
+/** @returns undefined: the agent has no such memory of this channel */
+export async function readForgetting(
+  { store }: Pick<ForgetParts, "store">,
+  channel: ChannelRow,
+  agent: AgentId,
+  id: number,
+): Promise<Forgetting | undefined> {
+  const { id: here, workspace, kind } = channel;
+  const memory = await store.memories.find({ agent, channel: here, workspace, kind }, id);
+  if (memory === undefined) return undefined;
+  const same = [memory, ...memory.standsFor].map((one) => one.id);
+  const taken = await store.people.restingOn(here, [...provingOf(memory).keys()], same);
+  return { memory, ...taken };
+}
+
+/** Forgets a memory for the operator, as `/forget NUMBER` does for an owner. @returns a sentence without its words; undefined: as above */
+export async function forgetForOperator(
+  parts: ForgetParts,
+  channel: ChannelRow,
+  agent: AgentId,
+  id: number,
+): Promise<string | undefined> {
+  const found = await readForgetting(parts, channel, agent, id);
+  if (found === undefined) return undefined;
+  return formatForgotten({ id: found.memory.id }, await takeWith(parts, channel, found.memory, null));
 }
 
 /** Answers of `/forget`. Pure. */

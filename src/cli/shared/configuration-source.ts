@@ -1,6 +1,8 @@
 import { join, relative, resolve } from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "../../config/config.ts";
+import { loadConfig } from "../../config/load.ts";
+import { OperatorError } from "../../core/errors.ts";
 import { readGitState } from "../../config/git-work.ts";
 import { type ConfigurationTexts, HeldBackError, whyHeldBack } from "../../config/held-back.ts";
 import { readTextFile } from "../../config/text-file.ts";
@@ -52,6 +54,15 @@ export function configurationSource(
         throw new HeldBackError(`${shown(file)} is being written`, true);
       lastRead = { config, texts: look(config) };
       return config;
+    },
+    check(text) {
+      try {
+        parts.bindingsOf(loadConfig({ ...placeOf(io, options), text }));
+        return null;
+      } catch (error) {
+        if (error instanceof OperatorError) return error.message;
+        throw error;
+      }
     },
     onTaken() {
       current = lastRead.texts;

@@ -30,8 +30,11 @@ export type ReportedDaemon = Pick<
   | "vitals"
   | "budgets"
   | "configurationProblems"
-  | "events"
+  | "waker"
   | "homes"
+  | "reload"
+  | "checkConfiguration"
+  | "events"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */

@@ -21,7 +21,7 @@ import type { Monitor } from "../metrics/metrics.ts";
 import { keepAddress, newPageName, type PageAddress } from "./page/address.ts";
 import { createPage, isPageTarget } from "./page/page.ts";
 import { Sessions } from "./page/sessions.ts";
-import { openToken, SHOW_TOKEN } from "./token.ts";
+import { openPageKey, openToken, SHOW_TOKEN } from "./token.ts";
 
 /** Health, metrics and channels of a daemon over HTTP, for monitoring and scripts. It outlives the daemon, to report its end. */
 export interface HttpService extends AsyncDisposable {
@@ -69,7 +69,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const { config, http, version, monitor, log, secrets, now = Date.now, beatMs } = options;
   const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
-  const { servers, listening, hasPage } = await openServers(http);
+  const { servers, listening, hasPage: mayHavePage } = await openServers(http);
   for (const server of servers) {
     // Without a listener, a process that has no file descriptor left for one more client would end.
     server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
@@ -78,33 +78,25 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   // After listening: a new token is shown only once, and a failed start shows none.
   const token = await openToken(http.token, dataDir);
   const channels = new ChannelReports();
-  secrets.add([token.text]);
+  const key = mayHavePage ? await keyOf(dataDir, log) : null;
+  secrets.add(key === null ? [token.text] : [token.text, key]);
   const { port } = listening;
-  const shared = { ...monitor, channels, mask: secrets.masked, log, token: token.text };
-  const app = createApp({ ...shared, hosts: allowedHosts(listening, http.hosts), version });
+  const shared = { ...monitor, channels, mask: secrets.masked, log };
+  const hosts = allowedHosts(listening, http.hosts);
+  const app = createApp({ ...shared, token: token.text, hosts, version });
   const closing = new AbortController();
   stack.defer(() => closing.abort());
-  const { maskedSoFar: maskSoFar } = secrets;
   const name = newPageName();
-  const host = hostHeader(name, port);
-  const page = createPage({
-    ...shared,
-    maskSoFar,
-    beatMs,
-    host,
-    port,
-    sessions: new Sessions(now),
-    closing: closing.signal,
-    now,
-  });
+  const ofPage = { host: hostHeader(name, port), port, sessions: new Sessions(now), now };
+  const live = { maskSoFar: secrets.maskedSoFar, beatMs, closing: closing.signal };
+  const page = key === null ? null : createPage({ ...shared, ...ofPage, ...live, key });
   // Other parts of the process use the global objects.
   const untouched = { overrideGlobalObjects: false };
-  const [toApp, toPage] = [
-    getRequestListener(app.fetch, untouched),
-    getRequestListener(page.fetch, untouched),
-  ];
+  const toApp = getRequestListener(app.fetch, untouched);
+  const toPage = page === null ? null : getRequestListener(page.fetch, untouched);
+  const hasPage = toPage !== null;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    void (hasPage && isPageTarget(request.url ?? "") ? toPage : toApp)(request, response);
+    void (toPage !== null && isPageTarget(request.url ?? "") ? toPage : toApp)(request, response);
   };
   for (const server of servers) server.on("request", answer);
   const url = `http://${nameInUrl(listening.host)}:${port}`;
@@ -112,7 +104,8 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   if (!isLoopback(listening.host))
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
   const isForHere = isLoopback(listening.host) || listening.host === "0.0.0.0";
-  if (!hasPage && isForHere) log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
+  if (!mayHavePage && isForHere)
+    log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
   const ownHost = isLoopback(listening.host) ? nameInUrl(listening.host) : "127.0.0.1";
   const address = hasPage ? { where: `${ownHost}:${port}`, name } : null;
   const onUnwritten = (error: unknown): void =>
@@ -129,6 +122,16 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
     },
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
+}
+
+/** @returns null: it cannot be kept, so there is no page */
+async function keyOf(dataDir: string, log: Logger): Promise<string | null> {
+  try {
+    return await openPageKey(dataDir);
+  } catch (error) {
+    log.warn({ why: errorMessage(error) }, "page_off: its key cannot be kept in the data folder");
+    return null;
+  }
 }
 
 interface Opened {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { errorMessage, isMissingFile, OperatorError } from "../../core/errors.ts";
 import { readText, SHORT, UnreadableFileError } from "../../files/read-file.ts";
-import { HTTP_TOKEN, putPrivateFile, unusable } from "../../store/database/data-folder.ts";
+import { HTTP_TOKEN, PAGE_KEY, putPrivateFile, unusable } from "../../store/database/data-folder.ts";
 import { isSameSecret } from "../../network/same-secret.ts";
 
 const TOKEN_BYTES = 32;
@@ -23,7 +23,24 @@ export interface HttpToken {
  */
 export async function openToken(configured: string | null, dataDir: string): Promise<HttpToken> {
   if (configured !== null) return { text: configured, newIn: null };
-  const file = path.join(dataDir, HTTP_TOKEN);
+  return openFile(dataDir, HTTP_TOKEN);
+}
+
+/**
+ * The key of the page, which is created if absent. It is not the token: programs that only read have that, and the page acts.
+ * @throws OperatorError if the file holds no key
+ */
+export async function openPageKey(dataDir: string): Promise<string> {
+  return (await openFile(dataDir, PAGE_KEY)).text;
+}
+
+/** The key of the page that the daemon of this data folder has made; null: it has made none. */
+export function findPageKey(dataDir: string): string | null {
+  return readToken(path.join(dataDir, PAGE_KEY));
+}
+
+async function openFile(dataDir: string, name: string): Promise<HttpToken> {
+  const file = path.join(dataDir, name);
   const found = readToken(file);
   if (found !== null) return { text: found, newIn: null };
   await putPrivateFile(file, `${randomBytes(TOKEN_BYTES).toString("base64url")}\n`).catch(
@@ -37,11 +54,6 @@ export async function openToken(configured: string | null, dataDir: string): Pro
   return { text: made, newIn: file };
 }
 
-/** The token that the daemon of this data folder has made, or the configured one; null: it has made none. */
-export function findToken(configured: string | null, dataDir: string): string | null {
-  return configured ?? readToken(path.join(dataDir, HTTP_TOKEN));
-}
-
 /** Null: there is none. */
 function readToken(file: string): string | null {
   let text: string;
@@ -50,13 +62,13 @@ function readToken(file: string): string | null {
   } catch (error) {
     if (isMissingFile(error)) return null;
     const why = error instanceof UnreadableFileError ? error.why : errorMessage(error);
-    throw new OperatorError(`${file}, the token of [http], ${why}. Check it and its owner.`, {
+    throw new OperatorError(`${file}, a secret of [http], ${why}. Check it and its owner.`, {
       cause: error,
     });
   }
   if (TOKEN_TEXT.test(text)) return text;
   throw new OperatorError(
-    `${file} holds no token: at least 16 plain characters without white space. Remove it, and a new one is made.`,
+    `${file} holds no secret: at least 16 plain characters without white space. Remove it, and a new one is made.`,
   );
 }
 

@@ -6,13 +6,13 @@
 import { chatPlatform } from "../../platforms/platforms.ts";
 import { Notices } from "../../router/notices.ts";
 import type { Strangers } from "../../router/strangers.ts";
-import type { Feature, OpenFeature, OpenParts } from "../feature.ts";
+import type { ActAsked, ActOutcome, Feature, OpenFeature, OpenParts } from "../feature.ts";
 import { weirCommand } from "../../files/installation.ts";
 import { listRequests, pairCommand } from "./command.ts";
 import { PAIRING } from "./key.ts";
 import { PairedPeople } from "./paired-people.ts";
-import { PairingDesk, STRANGERS_COMMAND } from "./pairing-desk.ts";
-import { PairingStore } from "./pairing-store.ts";
+import { describeStranger, PairingDesk, STRANGERS_COMMAND } from "./pairing-desk.ts";
+import { OPERATOR, PairingStore, type PlatformPerson } from "./pairing-store.ts";
 
 export const pairing: Feature<PairingDesk> = {
   key: PAIRING,
@@ -60,12 +60,38 @@ function open({ setup, log, platforms, platformOf, database }: OpenParts): OpenF
     async inbox({ limit }) {
       const requests = await store.open(null);
       return requests.slice(0, limit).map((one) => {
-        return { channel: null, since: one.askedAt, text: listRequests([one], weirCommand) };
+        return {
+          channel: null,
+          since: one.askedAt,
+          text: `${listRequests([one], weirCommand)} Otherwise nothing happens.`,
+          id: idOf(one),
+          acts: [{ name: LET_IN, label: `Let in ${describeStranger(one)}` }],
+        };
       });
     },
+    act: async (asked) => actOnRequest(desk, asked),
     async [Symbol.asyncDispose]() {
       desk[Symbol.dispose]();
       await paired[Symbol.asyncDispose]();
     },
   };
+}
+
+const LET_IN = "let-in";
+
+function idOf({ platform, person }: PlatformPerson): string {
+  return `${platform}:${person}`;
+}
+
+/** Lets somebody in for the operator, by the code of their request: as `weir pair CODE`. */
+async function actOnRequest(
+  desk: Pick<PairingDesk, "open" | "letIn">,
+  { item, act }: ActAsked,
+): Promise<ActOutcome> {
+  const found = (await desk.open(null)).find((one) => idOf(one) === item);
+  const done =
+    act === LET_IN && found !== undefined ? await desk.letIn(found.code, found.platform, OPERATOR) : null;
+  if (done?.outcome === "let_in")
+    return { isDone: true, sentence: `${describeStranger(done.request)} is let in, and is told so.` };
+  return { isDone: false, sentence: "This request is over: its code was used, or is older than an hour." };
 }

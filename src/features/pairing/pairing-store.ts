@@ -32,6 +32,9 @@ interface PairingNews {
 /** The outcome of a stranger's message; see `ask_pairing`. */
 export type PairingState = "paired" | "asked" | "waiting";
 
+/** The author in the rows of changes by the command line and the page. */
+export const OPERATOR = "operator";
+
 /** How long a code is valid. */
 export const CODE_VALID_MS = 3_600_000;
 /** Codes of one platform that are valid at a time: the oldest yields to a new one. */

@@ -62,7 +62,8 @@ function notAsked({ id, askedBy }: QuestionRow): string {
   return `#${id} is a question to ${names === "" ? "somebody else" : names}.`;
 }
 
-function answeredBefore(question: QuestionRow): string {
+/** Why a choice cannot be made any more. */
+export function answeredBefore(question: QuestionRow): string {
   const { id, state } = question;
   return state === "asked"
     ? `#${id} has waited too long for an answer.`

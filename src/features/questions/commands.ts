@@ -7,7 +7,7 @@ import type { Asker } from "../../platforms/platform.ts";
 import type { QuestionRow } from "./question-rows.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../../text/text.ts";
-import { canonicalArguments } from "../../tools/canonical-arguments.ts";
+import { decideFound, LONGEST_REASON, type WantedDecision } from "./decide.ts";
 import type { Agent } from "../../turn/agent.ts";
 import {
   type AskedCommand,
@@ -20,7 +20,6 @@ import { howToOwn } from "../../admin/commands/permissions.ts";
 import { withoutSecrets } from "../../admin/secrets.ts";
 
 /** In UTF-16 units. */
-const LONGEST_REASON = 500;
 
 export const approveCommand: Command = {
   name: "approve",
@@ -109,25 +108,15 @@ async function decide(
   parts: CommandParts,
   command: AskedCommand,
   id: number,
-  wanted: { readonly state: "allowed" | "denied"; readonly isAlways: boolean; readonly reason: string },
+  wanted: WantedDecision,
 ): Promise<string> {
   const { channel, asker } = command;
   const found = await findFor(parts, command, id);
   if (typeof found === "string") return found;
-  if (found.state !== "open") return decidedBefore(found);
-  const { state, reason, isAlways } = wanted;
+  const { decide: write } = parts.serviceOf(QUESTIONS);
   const name = await parts.nameIn(channel, { id: asker.id, name: asker.name, isBot: false });
-  const { isOurs, question } = await parts.serviceOf(QUESTIONS).decide(channel.id, id, {
-    state,
-    by: { id: asker.id, name },
-    canonical: isAlways ? canonicalArguments(found.arguments) : null,
-    reason,
-  });
-  if (!isOurs) return decidedBefore(question ?? found);
-  if (state === "denied") return `Denied: #${id}.`;
-  return isAlways
-    ? `Allowed: #${id}, and this tool with exactly these arguments from now on. ${command.typed("approvals")} lists what is.`
-    : `Allowed: #${id}.`;
+  const { isDone, sentence } = await decideFound(write, channel.id, found, wanted, { id: asker.id, name });
+  return isDone && wanted.isAlways ? `${sentence} ${command.typed("approvals")} lists what is.` : sentence;
 }
 
 /** An approval that the asker may decide about, or the reason why there is none: each agent has its approvers. */
@@ -148,11 +137,6 @@ async function findFor(
 
 function agentsOf(parts: CommandParts, { channel }: Pick<AskedCommand, "channel">): Agent[] {
   return agentsHere(parts.agentOf(channel), parts.guestsOf(channel));
-}
-
-function decidedBefore(approval: QuestionRow): string {
-  const { id, state } = approval;
-  return state === "open" ? `#${id} has expired.` : `#${id} is decided already. ${outcomeOf(approval)}`;
 }
 
 /** `/approvals`, `/approvals 7`, `/approvals 7 2`, `/approvals forget 3` */

@@ -9,12 +9,13 @@ import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
 import type { Feature, InboxAsked, OpenFeature, OpenParts, WaitingItem, WorkParts } from "../feature.ts";
 import { choiceText } from "./choice-text.ts";
-import { questionText, type QuestionStyle } from "./question-text.ts";
+import { isShownWhole, questionText, type QuestionStyle } from "./question-text.ts";
 import { questionOf } from "./question.ts";
 import { QuestionDesk, type QuestionDeskParts } from "./question-desk.ts";
 import { QuestionGate } from "./question-gate.ts";
 import { QuestionStore } from "./question-store.ts";
 import { mayAsk, warnOfApprovers } from "./approvers.ts";
+import { actOnQuestion, questionActs } from "./decide.ts";
 import { answerCommand } from "./answer-command.ts";
 import { choiceIn, mayAnswer, mayBeChoice } from "./choice.ts";
 import { ask, isAsk } from "./tool.ts";
@@ -48,14 +49,16 @@ export const questions: Feature<Questions, null> = {
   },
   open({ setup, platformOf, ...parts }) {
     const store = new QuestionStore(parts.database);
+    const opened = openQuestions({
+      ...parts,
+      questions: store,
+      mayBeAsked: () =>
+        [...setup().agents.all()].some(({ agent }) => mayAsk(agent) || agent.tools.some(isAsk)),
+      serves: (channel) => platformOf(channel) !== undefined,
+    });
     return {
-      ...openQuestions({
-        ...parts,
-        questions: store,
-        mayBeAsked: () =>
-          [...setup().agents.all()].some(({ agent }) => mayAsk(agent) || agent.tools.some(isAsk)),
-        serves: (channel) => platformOf(channel) !== undefined,
-      }),
+      ...opened,
+      act: async (asked) => actOnQuestion(opened.service, asked),
       inbox: async (asked) => readInbox(store, { setup, platformOf }, asked),
     };
   },
@@ -68,7 +71,8 @@ async function readInbox(
   { limit, masked }: InboxAsked,
 ): Promise<WaitingItem[]> {
   const { agents } = setup();
-  return (await store.waiting(limit)).map(({ row, address, since }) => {
+  return (await store.waiting(limit)).map((waiting) => {
+    const { row, address, since } = waiting;
     const { agent } = agents.of(row.agent);
     const style: QuestionStyle = {
       agent: agent.config.name,
@@ -79,6 +83,7 @@ async function readInbox(
       maxLength: INBOX_LENGTH,
     };
     return {
+      ...questionActs(waiting, isShownWhole(row, style)),
       channel: address,
       since,
       // Here nothing is markup: the fence of the call would be read as text.

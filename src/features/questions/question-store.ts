@@ -102,9 +102,22 @@ export interface UnreportedDecision {
   readonly reason: string;
 }
 
+export interface WaitingQuestion {
+  readonly row: QuestionRow;
+  readonly channel: ChannelId;
+  readonly address: ChannelAddress;
+  readonly since: Date;
+}
+
+/** Who has decided or chosen. @param id null: the operator, who is nobody of the channel */
+export interface Decider {
+  readonly id: string | null;
+  readonly name: string;
+}
+
 export interface Decision {
   readonly state: "allowed" | "denied";
-  readonly by: { readonly id: string; readonly name: string };
+  readonly by: Decider;
   /** The canonical form of arguments that are allowed from now on; null: only this call is allowed. */
   readonly canonical: string | null;
   /** The person's words; may be empty. */
@@ -113,7 +126,7 @@ export interface Decision {
 
 /** Somebody has made a choice. */
 export interface Answer {
-  readonly by: { readonly id: string; readonly name: string };
+  readonly by: Decider;
   /** The words of the choice. */
   readonly text: string;
 }
@@ -259,7 +272,7 @@ export class QuestionStore {
         "approval_decide",
         `update approvals set state = $3, decided_by = $4, decided_name = $5, reason = $6, decided_at = clock_timestamp()
           where channel_id = $1 and id = $2 and state = 'open' and expires_at > clock_timestamp() returning id`,
-        [channel, id, state, storableText(by.id), storableText(by.name), storableText(reason)],
+        [channel, id, state, storableId(by), storableText(by.name), storableText(reason)],
       );
       if (decided.length === 0) return false;
       if (canonical !== null)
@@ -280,7 +293,7 @@ export class QuestionStore {
       "question_answer",
       `update approvals set state = 'answered', answer = $3, decided_by = $4, decided_name = $5, decided_at = clock_timestamp()
         where channel_id = $1 and id = $2 and state = 'asked' and expires_at > clock_timestamp() returning id`,
-      [channel, id, storableText(text), storableText(by.id), storableText(by.name)],
+      [channel, id, storableText(text), storableId(by), storableText(by.name)],
     );
     return answered.length > 0;
   }
@@ -391,18 +404,19 @@ export class QuestionStore {
   }
 
   /** Questions of all channels that wait for a person, the oldest first. */
-  async waiting(
-    limit: number,
-  ): Promise<{ readonly row: QuestionRow; readonly address: ChannelAddress; readonly since: Date }[]> {
-    const rows = await this.#db.query<RawQuestion & ChannelAddress & { askedAt: Date }>(
+  async waiting(limit: number): Promise<WaitingQuestion[]> {
+    const rows = await this.#db.query<RawQuestion & ChannelAddress & { askedAt: Date; channelId: number }>(
       "approvals_waiting",
-      `select ${QUESTION_COLUMNS}, a.asked_at, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+      `select ${QUESTION_COLUMNS}, a.channel_id, a.asked_at, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
         where a.state in ('open', 'asked') and a.expires_at > clock_timestamp() order by a.asked_at, a.id limit $1`,
       [limit],
     );
-    return rows.map(({ askedAt, platform, name, ...row }) => {
-      return { row: toQuestion(row), address: { platform, name }, since: askedAt };
-    });
+    return rows.map(({ askedAt, platform, name, channelId: channel, ...row }) => ({
+      row: toQuestion(row),
+      channel: channelId(channel),
+      address: { platform, name },
+      since: askedAt,
+    }));
   }
 
   /** Numbers of a turn's calls that wait for a decision, and of its choices that nobody has made. */
@@ -497,4 +511,8 @@ export class QuestionStore {
     );
     return ended.length > 0;
   }
+}
+
+function storableId({ id }: Decider): string | null {
+  return id === null ? null : storableText(id);
 }

@@ -9,6 +9,9 @@ export const SIGNING_KEY = "signing.key";
 /** What clients of the HTTP service have to show, where the operator sets no token. */
 export const HTTP_TOKEN = "http.token";
 
+/** What codes for the page are made with. */
+export const PAGE_KEY = "page.key";
+
 /** Where the page of the daemon is. */
 export const PAGE_ADDRESS = "page.address";
 
@@ -38,6 +41,7 @@ const FILES: ReadonlySet<string> = new Set([
   "postgres.log.old",
   SIGNING_KEY,
   HTTP_TOKEN,
+  PAGE_KEY,
   PAGE_ADDRESS,
   TYPED_HISTORY,
   `${TYPED_HISTORY}.new`,

@@ -287,6 +287,34 @@ export class PersonalDataStore {
     });
   }
 
+  /**
+   * What would be deleted with messages of people, and with their copies in threads: those of them in the channel that still have
+   * a text, and the memories that rest on nothing else.
+   * @param but these memories are not counted
+   */
+  async restingOn(
+    channel: ChannelId,
+    messageIds: readonly string[],
+    but: readonly MemoryId[],
+  ): Promise<{ readonly messages: number; readonly otherMemories: number }> {
+    const [row] = await this.#db.query<{ messages: number; otherMemories: number }>(
+      "person_resting_on",
+      `with taken as (
+         select copy.channel_id, copy.seq
+           from channels here join entries e on e.channel_id = here.id
+           join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
+           join channels c on c.id = copy.channel_id and c.platform = here.platform
+          where here.id = $1 and e.message_id = any($2) and e.kind = 'user')
+       select (select count(distinct seq) from taken where channel_id = $1) as messages,
+              (select count(distinct s.memory_id) from taken join memory_sources s using (channel_id, seq)
+                where s.memory_id <> all($3) and not exists (
+                  select from memory_sources o where o.memory_id = s.memory_id and not exists (
+                    select from taken t where t.channel_id = o.channel_id and t.seq = o.seq))) as other_memories`,
+      [channel, messageIds.map(storableText), but],
+    );
+    return row ?? { messages: 0, otherMemories: 0 };
+  }
+
   /** Deletes messages of a channel, each as a deletion on its platform does, in one transaction. */
   async blank(channel: ChannelId, messageIds: readonly string[], digester: Digester): Promise<Deleted> {
     return this.#db.transaction(await prepareDeletion(this.#engine, this.#db, channel, messageIds, digester));

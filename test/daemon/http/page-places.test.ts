@@ -154,7 +154,7 @@ test("memories show who said what, where and when, what ended and what was refus
   assert.doesNotMatch(ben, /Fridays/);
   assert.match(await show("/page/memories?person=Nobody%3Cb%3E"), /Nothing is remembered of Nobody&lt;b&gt;/);
   await show("/page/memories?id=test%3Anone", 404);
-  const [, number] = /#(\d+)<\/td>[^#]*I sail on Fridays/.exec(all) ?? [];
+  const [, number] = /#(\d+)<br \/>[^#]*I sail on Fridays/.exec(all) ?? [];
   assert.ok(number !== undefined);
   await command(weir, "quay", `/forget ${number}`);
   assert.doesNotMatch(await show("/page/memories"), /Fridays/);

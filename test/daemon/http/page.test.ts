@@ -36,7 +36,7 @@ const weir = stack.use(
 );
 const config = await readConfig({ connection: database.connection, modelUrl: model.url, apiKey: SECRET });
 const page = stack.use(await startPage(weir.daemon, config, NOW));
-const { dataDir, port, token, host, own, lines, get, post, newCode, signIn } = page;
+const { dataDir, port, key, host, own, lines, get, post, newCode, signIn } = page;
 
 await weir.say("where is the key? <img src=x onerror=alert(1)>", {
   room: 'room"><script>alert(1)</script>',
@@ -228,7 +228,7 @@ test("`weir open` prints an address that signs in, or says why there is none", a
   assert.equal(named, host);
   assert.equal(out[1], `The code is valid once, for a minute: ${hash.slice(1)}`);
   const madeAt = Buffer.from(hash.slice(1), "base64url").readUIntBE(0, 6);
-  assert.notEqual(readCode(token, hash.slice(1), madeAt), null);
+  assert.notEqual(readCode(key, hash.slice(1), madeAt), null);
   const off = await run(dataDir, '[http]\nlisten = ""\n');
   assert.equal(off.code, 1);
   assert.match(off.stderr, /The page is switched off: write `listen = "auto"` under `\[http\]`/);
@@ -239,7 +239,7 @@ test("`weir open` prints an address that signs in, or says why there is none", a
 test("a code goes to no other program, whatever listens where the page was", async () => {
   const where = `127.0.0.1:${port}`;
   assert.equal(readAddress(dataDir)?.where, where);
-  assert.equal(await isPageAt({ where }, token), true);
+  assert.equal(await isPageAt({ where }, key), true);
   assert.equal(await isPageAt({ where }, "another-token-of-some-length"), false);
   // It passes the question on to the page, and its answer back.
   const seen: (string | undefined)[] = [];
@@ -251,7 +251,7 @@ test("a code goes to no other program, whatever listens where the page was", asy
   await once(relay, "listening");
   const address = relay.address();
   assert.ok(typeof address === "object" && address !== null);
-  assert.equal(await isPageAt({ where: `127.0.0.1:${address.port}` }, token), false);
+  assert.equal(await isPageAt({ where: `127.0.0.1:${address.port}` }, key), false);
   assert.deepEqual(seen, [`127.0.0.1:${address.port}`], "nor the page's name");
   relay.close();
 });
@@ -280,6 +280,31 @@ test("an address that nobody has chosen moves to the next free port, and is writ
   assert.equal(readAddress(folder), null);
 });
 
+test("who has the token of programs that read cannot sign in", async () => {
+  await using other = await startPage(weir.daemon, config, NOW);
+  assert.notEqual(other.token, other.key);
+  assert.equal((await other.post("/page/sign-in", { code: makeCode(other.token, NOW) })).status, 403);
+  assert.equal((await other.post("/page/sign-in", { code: makeCode(other.key, NOW) })).status, 303);
+});
+
+test("without a key that can be kept there is no page, and all else is served", async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "weir-page-"));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  await writeFile(path.join(folder, "page.key"), "short");
+  const warned: string[] = [];
+  await using service = await startHttpService({
+    config: { database: { ...config.database, dataDir: folder } },
+    http: { host: "127.0.0.1", port: 0, token: null, hosts: [], mayMove: false },
+    version: "0",
+    monitor: createMonitor("0"),
+    log: pino({ level: "warn" }, { write: (line: string) => void warned.push(line) }),
+    secrets: KnownSecrets.of(config),
+  });
+  assert.equal(service.page, null);
+  assert.equal((await ask(`${service.url}/`)).status, 401);
+  assert.ok(warned.some((line) => line.includes("page_off: its key cannot be kept")));
+});
+
 test("of two daemons of one folder the one that stays has its address there", async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), "weir-page-"));
   t.after(async () => rm(folder, { recursive: true, force: true }));
@@ -297,17 +322,17 @@ test("of two daemons of one folder the one that stays has its address there", as
   assert.deepEqual(failures, []);
 });
 
-test("a code is of its token and its time", () => {
-  const code = makeCode("one token", 5000);
-  assert.equal(readCode("one token", code, 5000)?.madeAt, 5000);
+test("a code is of its key and its time", () => {
+  const code = makeCode("one key", 5000);
+  assert.equal(readCode("one key", code, 5000)?.madeAt, 5000);
   assert.equal(readCode("another", code, 5000), null);
-  assert.equal(readCode("one token", code, 4999), null, "made later than now");
-  assert.equal(readCode("one token", code, 5000 + CODE_VALID_MS), null);
+  assert.equal(readCode("one key", code, 4999), null, "made later than now");
+  assert.equal(readCode("one key", code, 5000 + CODE_VALID_MS), null);
   for (let place = 0; place < code.length; place++) {
     const letter = code[place] === "A" ? "B" : "A";
     const changed = `${code.slice(0, place)}${letter}${code.slice(place + 1)}`;
     const isSame = Buffer.from(changed, "base64url").equals(Buffer.from(code, "base64url"));
-    if (!isSame) assert.equal(readCode("one token", changed, 5000), null, changed);
+    if (!isSame) assert.equal(readCode("one key", changed, 5000), null, changed);
   }
 });
 

@@ -19,8 +19,8 @@ export interface PageAddress {
 }
 
 /** An address that signs in, once, within a minute. @param token the HTTP service's @param now ms */
-export function signInAddress({ where, name }: PageAddress, token: string, now: number): string {
-  return `http://${name}:${hostAndPort(where).port}/#${makeCode(token, now)}`;
+export function signInAddress({ where, name }: PageAddress, key: string, now: number): string {
+  return `http://${name}:${hostAndPort(where).port}/#${makeCode(key, now)}`;
 }
 
 const NAME_BYTES = 10;
@@ -88,8 +88,8 @@ export const PROOF_PATH = "/page/proof";
 const PROOF_MS = 5000;
 const MOST_PROOF = 200;
 
-/** Whether the daemon that has this token answers there: any program may listen where an ended one did. It learns nothing. */
-export async function isPageAt({ where }: Pick<PageAddress, "where">, token: string): Promise<boolean> {
+/** Whether the daemon that has this key answers there: any program may listen where an ended one did. It learns nothing. */
+export async function isPageAt({ where }: Pick<PageAddress, "where">, key: string): Promise<boolean> {
   const { host, port } = hostAndPort(where);
   const nonce = randomBytes(16).toString("base64url");
   const signal = AbortSignal.timeout(PROOF_MS);
@@ -98,7 +98,7 @@ export async function isPageAt({ where }: Pick<PageAddress, "where">, token: str
       const asked = { host, port, path: `${PROOF_PATH}?of=${nonce}`, signal };
       get(asked, (response) => void beginningOf(response).then(resolve, reject)).on("error", reject);
     });
-    return isSameSecret(answer, proofOf(token, port, nonce));
+    return isSameSecret(answer, proofOf(key, port, nonce));
   } catch {
     return false;
   }

@@ -50,6 +50,10 @@ td pre { margin: 0; }
 time { white-space: nowrap; }
 td details { background: none; border: 0; margin: 0; padding: 0; }
 .lines { white-space: pre-line; }
+form.act textarea { display: block; width: 100%; min-width: 20rem; font: 13px/1.5 ui-monospace, monospace; }
+form.wide { display: block; }
+.diff .removed { color: var(--bad); } .diff .added { color: var(--ok); }
+form.act { display: inline-block; margin: 4px 8px 4px 0; }
 form.filter { margin: 8px 0; display: flex; gap: 8px 16px; flex-wrap: wrap; align-items: end; }
 form.filter input { width: 16rem; }
 nav.strip { gap: 4px 12px; font-variant-numeric: tabular-nums; }

@@ -17,38 +17,38 @@ const HEAD_BYTES = TIME_BYTES + NONCE_BYTES;
 const SIGNATURE_BYTES = 16;
 const CODE = /^[\w-]{43}$/;
 
-/** Makes a code: who may read the HTTP service's token may sign in. @param now ms */
-export function makeCode(token: string, now: number): string {
+/** Makes a code: who may read the page's key may sign in. @param now ms */
+export function makeCode(key: string, now: number): string {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUIntBE(now, 0, TIME_BYTES);
   randomBytes(NONCE_BYTES).copy(head, TIME_BYTES);
-  return Buffer.concat([head, signatureOf(token, head)]).toString("base64url");
+  return Buffer.concat([head, signatureOf(key, head)]).toString("base64url");
 }
 
-/** Null: it is none of this token, or its time is over. Pure. @param now ms */
-export function readCode(token: string, text: string, now: number): SignInCode | null {
+/** Null: it is none of this key, or its time is over. Pure. @param now ms */
+export function readCode(key: string, text: string, now: number): SignInCode | null {
   if (!CODE.test(text)) return null;
   const bytes = Buffer.from(text, "base64url");
   const head = bytes.subarray(0, HEAD_BYTES);
-  if (!timingSafeEqual(bytes.subarray(HEAD_BYTES), signatureOf(token, head))) return null;
+  if (!timingSafeEqual(bytes.subarray(HEAD_BYTES), signatureOf(key, head))) return null;
   const madeAt = head.readUIntBE(0, TIME_BYTES);
   if (madeAt > now || now - madeAt >= CODE_VALID_MS) return null;
   return { madeAt, nonce: head.toString("base64url", TIME_BYTES) };
 }
 
 /**
- * What only the daemon at this port can say: before a code is sent there, it shows that it has the token. Another program could pass
+ * What only the daemon at this port can say: before a code is sent there, it shows that it has the key. Another program could pass
  * the question on, but to another port.
  * @param nonce of whoever asks
  */
-export function proofOf(token: string, port: number, nonce: string): string {
-  return hmac(token, `the page at port ${port}, to ${nonce}`).toString("base64url");
+export function proofOf(key: string, port: number, nonce: string): string {
+  return hmac(key, `the page at port ${port}, to ${nonce}`).toString("base64url");
 }
 
-function signatureOf(token: string, head: Buffer): Buffer {
-  return hmac(token, `a code to sign in: ${head.toString("hex")}`).subarray(0, SIGNATURE_BYTES);
+function signatureOf(key: string, head: Buffer): Buffer {
+  return hmac(key, `a code to sign in: ${head.toString("hex")}`).subarray(0, SIGNATURE_BYTES);
 }
 
-function hmac(token: string, text: string): Buffer {
-  return createHmac("sha256", token).update(text).digest();
+function hmac(key: string, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
 }

@@ -50,10 +50,34 @@ export function wholePage(
 }
 
 function signOutForm({ formToken }: Session): Markup {
-  return html`<form method="post" action="/page/sign-out">
-    <input type="hidden" name="token" value="${formToken}" />
-    <button>Sign out</button>
+  return actForm({ formToken }, "/page/sign-out", {}, html`<button>Sign out</button>`);
+}
+
+/** A form that acts. @param fields hidden ones @param inside further fields and its button */
+export function actForm(
+  { formToken }: { readonly formToken: string },
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  inside: Markup,
+): Markup {
+  return html`<form class="act" method="post" action="${path}">
+    ${Object.entries({ token: formToken, ...fields }).map(
+      ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}
+    ${inside}
   </form>`;
+}
+
+/** The outcome of an act, above the place that shows it. @param outcome null: there is none */
+export function withOutcome(
+  outcome: { readonly outcome: string; readonly sentence: string } | null,
+  body: Markup,
+): Markup {
+  if (outcome === null) return body;
+  return html`<p class="${outcome.outcome === "done" ? "ok" : "warn"}" role="status">
+      ${displayable(outcome.sentence)}
+    </p>
+    ${body}`;
 }
 
 /** @param why of a refused code; null: none was given */
@@ -134,6 +158,24 @@ export function memoriesPath(of: { readonly channel?: string; readonly person?: 
     ...(person !== "" && { person }),
   });
   return `/page/memories${asked.size === 0 ? "" : `?${asked.toString()}`}`;
+}
+
+/** What an operator may do in a channel. @param name `platform:name` */
+export function channelActsPath(name: string): string {
+  return `/page/channel-acts?id=${encodeURIComponent(name)}`;
+}
+
+export interface ForgetAsked {
+  /** Of its channel, `platform:name`. */
+  readonly id: string;
+  readonly agent: string;
+  /** Its number. */
+  readonly memory: string;
+}
+
+/** Asks whether a memory is to be forgotten. */
+export function forgetPath(asked: ForgetAsked): string {
+  return `/page/forget?${new URLSearchParams({ ...asked }).toString()}`;
 }
 
 /** What a channel's log would have cost with other settings. @param name `platform:name` */

@@ -1,11 +1,12 @@
 /**
- * The page on which operators see channels being kept: server-rendered, read-only, for browsers. It reads what commands read, by the
- * same functions, and has its own guard: a session, a strict policy, and forms of its own origin alone.
+ * The page on which operators see channels being kept, and act on them: server-rendered, for browsers. It reads what commands
+ * read, and acts as they do, by the same functions. Its own guard: a session, a strict policy, and forms of its own
+ * origin with the session's token alone.
  */
 
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { type Context, type Handler, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
@@ -23,17 +24,18 @@ import { proofOf, readCode } from "./codes.ts";
 import { EVENTS_PATH } from "./channel/live-line.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import type { Session, Sessions } from "./sessions.ts";
-import { type Link, type Markup, signInPage, wholePage } from "./markup.ts";
-import type { Asked } from "./place.ts";
-import { DOWNLOADS, PLACES } from "./places/places.ts";
+import { type Link, type Markup, signInPage, wholePage, withOutcome } from "./markup.ts";
+import type { Act, Asked, Done, Form, Shown } from "./place.ts";
+import { Outcomes } from "./outcomes.ts";
+import { ACTS, DOWNLOADS, PLACES } from "./places/places.ts";
 import { TuneRuns } from "./what-if/tune-process.ts";
 
 export interface PageParts {
   readonly readiness: Readiness;
   readonly channels: ChannelReports;
   readonly sessions: Sessions;
-  /** The HTTP service's: who may read it may sign in. */
-  readonly token: string;
+  /** Of the data folder: who may read it may sign in. */
+  readonly key: string;
   readonly mask: (text: string) => string;
   /** The same for a text that is still being written. */
   readonly maskSoFar: (text: string) => string;
@@ -84,7 +86,8 @@ export function createPage(parts: PageParts): Hono<Env> {
   const tuneRuns = new TuneRuns(parts.closing);
   const askedBy = (c: Context<Env>): Asked => {
     const query = (name: string): string => c.req.query(name) ?? "";
-    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns };
+    const { formToken } = c.var.session;
+    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns, formToken };
   };
   page.use(async (c, next) => {
     await next();
@@ -99,7 +102,7 @@ export function createPage(parts: PageParts): Hono<Env> {
   });
   // Before the name: who asks for a proof must not send it to whatever listens there.
   page.get(PROOF_PATH, (c) =>
-    c.text(proofOf(parts.token, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
+    c.text(proofOf(parts.key, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
   );
   page.use("*", fromOwnName(host), onlyForms(host));
   for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET])
@@ -125,33 +128,60 @@ export function createPage(parts: PageParts): Hono<Env> {
     await next();
     return undefined;
   });
+  page.post("*", async (c, next) => {
+    if (!isSameSecret(await fieldOf(c, "token"), c.var.session.formToken))
+      throw new HTTPException(403, NOT_OWN);
+    await next();
+  });
   page.post("/page/sign-out", async (c) => {
     const answer = await signOut(c, sessions);
     live.end(c.var.secret);
     log.info("page_signed_out");
     return answer;
   });
-  page.get(EVENTS_PATH, async (c) => {
+  page.get(EVENTS_PATH, openStream(live));
+  servePlaces(page, { log, askedBy, show });
+  return page;
+}
+
+/** Opens a stream of what happens in a channel. */
+function openStream(live: LiveStreams): Handler<Env> {
+  return async (c) => {
     if (c.req.raw.method !== "GET") throw new HTTPException(405, { message: "Only GET is taken." });
     const from = c.req.header("last-event-id") ?? c.req.query("from") ?? "";
     const { outgoing } = c.env;
     const { secret } = c.var;
     await live.open({ channel: c.req.query("id") ?? "", from, secret, outgoing, headers: HEADERS });
     return RESPONSE_ALREADY_SENT;
-  });
-  servePlaces(page, askedBy, show);
-  return page;
+  };
 }
 
 type Show = (c: Context, markup: Markup, status?: ContentfulStatusCode) => Promise<Response>;
 
-/** Everything that is shown to whoever is signed in. */
-function servePlaces(page: Hono<Env>, askedBy: (c: Context<Env>) => Asked, show: Show): void {
-  for (const place of PLACES)
-    page.get(place.path, async (c) => {
-      const { title, body, againSeconds } = await place.show(askedBy(c));
-      if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
-      return show(c, wholePage(title, c.var.session, LINKS, body));
+/** Places, acts and downloads, for who is signed in. */
+function servePlaces(
+  page: Hono<Env>,
+  {
+    askedBy,
+    show,
+    log,
+  }: Pick<PageParts, "log"> & {
+    readonly askedBy: (c: Context<Env>) => Asked;
+    readonly show: Show;
+  },
+): void {
+  const outcomes = new Outcomes();
+  const showPlace = async (c: Context<Env>, { title, body, againSeconds }: Shown): Promise<Response> => {
+    if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
+    const outcome = outcomes.take(c.var.session, c.req.query("outcome") ?? "");
+    return show(c, wholePage(title, c.var.session, LINKS, withOutcome(outcome, body)));
+  };
+  for (const place of PLACES) page.get(place.path, async (c) => showPlace(c, await place.show(askedBy(c))));
+  for (const act of ACTS)
+    page.post(act.path, async (c) => {
+      const done = await runAct(act, askedBy(c), await formOf(c), { log, session: c.var.session });
+      if (!("outcome" in done)) return showPlace(c, done);
+      return c.redirect(outcomes.at(c.var.session, done), 303);
     });
   for (const download of DOWNLOADS)
     page.get(download.path, async (c) => {
@@ -184,22 +214,60 @@ function fromOwnName(host: string): MiddlewareHandler {
   };
 }
 
-/** Takes nothing but reading requests, and small forms of the page itself. */
+const NOT_OWN = { message: "A form must come from this page itself." };
+
+/** Takes nothing but reading requests, and forms of the page itself that are no longer than they may be. */
 function onlyForms(host: string): MiddlewareHandler {
-  const small = bodyLimit({
-    maxSize: MAX_FORM_BYTES,
-    onError: () => {
-      throw new HTTPException(413, { message: "The form is too long." });
-    },
-  });
+  const limit = (maxSize: number): MiddlewareHandler =>
+    bodyLimit({
+      maxSize,
+      onError: () => {
+        throw new HTTPException(413, { message: "The form is too long." });
+      },
+    });
+  const small = limit(MAX_FORM_BYTES);
+  const others = new Map(ACTS.map(({ path, maxBytes = MAX_FORM_BYTES }) => [path, limit(maxBytes)]));
   return async (c, next) => {
     const { method } = c.req;
     if (method === "GET" || method === "HEAD") return next();
     if (method !== "POST") throw new HTTPException(405, { message: "Only GET and POST are taken." });
     if (c.req.header("origin") !== `http://${host}` || c.req.header("sec-fetch-site") !== "same-origin")
-      throw new HTTPException(403, { message: "A form must come from this page itself." });
-    return small(c, next);
+      throw new HTTPException(403, NOT_OWN);
+    return (others.get(c.req.path) ?? small)(c, next);
   };
+}
+
+async function fieldOf(c: Context, name: string): Promise<string> {
+  return (await formOf(c))(name);
+}
+
+async function formOf(c: Context): Promise<Form> {
+  const fields = await c.req.parseBody();
+  return (name) => {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return typeof value === "string" ? value : "";
+  };
+}
+
+/** Runs it, and logs that: what, to what, in which session, and the outcome. */
+async function runAct(
+  act: Act,
+  asked: Asked,
+  form: Form,
+  { log, session }: { readonly log: Logger; readonly session: Session },
+): Promise<Done | Shown> {
+  const on = act.on(form);
+  if (on === null) throw new HTTPException(400, { message: "The form names nothing that there is here." });
+  const audit = (outcome: string): void =>
+    log.info({ act: act.path, on, session: session.id, outcome }, "page_act");
+  try {
+    const done = await act.run(asked, form);
+    audit("outcome" in done ? done.outcome : "asked");
+    return done;
+  } catch (error) {
+    audit("failed");
+    throw error;
+  }
 }
 
 /** Wrong codes of the last minute. A right code is taken however many there are. */
@@ -223,11 +291,10 @@ class Failures {
 /** @returns a sentence about the refused code; null: the code was right */
 async function signIn(
   c: Context,
-  { token, sessions, now }: PageParts,
+  { key, sessions, now }: PageParts,
   failures: Failures,
 ): Promise<string | null> {
-  const { code } = await c.req.parseBody();
-  const read = typeof code === "string" ? readCode(token, code.trim(), now()) : null;
+  const read = readCode(key, (await fieldOf(c, "code")).trim(), now());
   const secret = read === null ? null : sessions.signIn(read);
   if (secret === null) {
     failures.add();
@@ -239,9 +306,6 @@ async function signIn(
 }
 
 async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {
-  const { token } = await c.req.parseBody();
-  if (typeof token !== "string" || !isSameSecret(token, c.var.session.formToken))
-    throw new HTTPException(403, { message: "A form must come from this page itself." });
   sessions.signOut(getCookie(c, COOKIE) ?? "");
   deleteCookie(c, COOKIE, { path: "/" });
   return c.redirect("/", 303);

@@ -22,6 +22,8 @@ export interface Asked {
   /** Ends when nobody waits for the page any more. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
+  /** Each form that acts sends it: `actForm` adds it. */
+  readonly formToken: string;
 }
 
 export interface Shown {
@@ -44,6 +46,36 @@ export interface DownloadedFile {
   /** MIME type. */
   readonly type: string;
   readonly text: string;
+}
+
+/** Something that a form of the page does. It is sent by POST from the page itself, with the session's form token. */
+export interface Act {
+  readonly path: string;
+  /** Longest form, bytes; default: a few short fields. */
+  readonly maxBytes?: number;
+  /**
+   * What it is done to, for the audit log: ids alone, no texts. Null: the form names nothing that there can be. Pure.
+   */
+  on(form: Form): string | null;
+  /**
+   * @returns a page: nothing was changed, and the operator is asked for more
+   * @throws HTTPException whose message people are shown
+   */
+  run(asked: Asked, form: Form): Promise<Done | Shown>;
+}
+
+/** How long an act is waited for, ms: less than the server lets a connection be silent. */
+export const ACT_MS = 5000;
+
+/** A field of a form; "": there is none. */
+export type Form = (name: string) => string;
+
+export interface Done {
+  /** The path of the place that shows the outcome. */
+  readonly place: string;
+  /** `late`: it goes on without the page. */
+  readonly outcome: "done" | "refused" | "late";
+  readonly sentence: string;
 }
 
 /** A whole number from 1 on, as an address has it; null: it is none. */

@@ -3,6 +3,8 @@ import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { SignInCode } from "./codes.ts";
 
 export interface Session {
+  /** Names it in the log; nobody signs in by it. */
+  readonly id: string;
   /** Each form of the session sends it: another site cannot know it. */
   readonly formToken: string;
 }
@@ -45,7 +47,8 @@ export class Sessions {
     this.#used.set(nonce, true);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
     const now = this.#now();
-    this.#sessions.set(hashOf(secret), { formToken: tokenOf(secret), since: now, usedAt: now });
+    const session = { id: idOf(secret), formToken: tokenOf(secret) };
+    this.#sessions.set(hashOf(secret), { ...session, since: now, usedAt: now });
     return secret;
   }
 
@@ -77,6 +80,13 @@ export class Sessions {
 
 function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("base64url");
+}
+
+/** Digits of an id: enough to tell the sessions of a log apart. */
+const ID_LENGTH = 8;
+
+function idOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex").slice(0, ID_LENGTH);
 }
 
 function tokenOf(secret: string): string {

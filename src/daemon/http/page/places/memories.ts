@@ -12,7 +12,7 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelPath, type Markup, memoriesPath, table, timeCell } from "../markup.ts";
+import { channelPath, forgetPath, type Markup, memoriesPath, table, timeCell } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 
 const MEMORIES_ON_PAGE = 200;
@@ -156,7 +156,7 @@ function memoryCells(memory: MemoryRecord, view: MemoriesView): (Markup | string
   const time = view.timeOf(agent);
   const name = formatAddress(memory.channel);
   return [
-    `#${id}`,
+    html`#${id}<br /><a href="${forgetPath({ id: name, agent, memory: String(id) })}">forget</a>`,
     html`${type}<br /><span class="dim">${scope}</span>`,
     html`${displayableLine(statement)}<br /><span class="dim">about ${displayableLine(subject)}</span>`,
     tool === undefined

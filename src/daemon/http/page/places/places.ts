@@ -1,13 +1,16 @@
-import type { Download, Place } from "../place.ts";
+import type { Act, Download, Place } from "../place.ts";
 import { channelPlace } from "./channel.ts";
+import { forgetAct, forgetPlace } from "./forget.ts";
+import { channelAct, channelActsPlace } from "./channel-acts.ts";
 import { memoriesPlace } from "./memories.ts";
 import { overviewPlace } from "./overview.ts";
 import { sourcePlace } from "./source.ts";
 import { whatIfPlace } from "./what-if.ts";
+import { checkAct, editPlace, saveAct } from "./edit-settings.ts";
 import { settingsPlace } from "./settings.ts";
 import { turnPlace } from "./turn.ts";
 import { usageDownload, usagePlace } from "./usage.ts";
-import { waitingPlace } from "./waiting.ts";
+import { waitingAct, waitingPlace } from "./waiting.ts";
 
 /** All places of the page, in the order of the navigation. */
 export const PLACES: readonly Place[] = [
@@ -17,10 +20,16 @@ export const PLACES: readonly Place[] = [
   sourcePlace,
   turnPlace,
   whatIfPlace,
+  channelActsPlace,
   memoriesPlace,
+  forgetPlace,
   usagePlace,
   settingsPlace,
+  editPlace,
 ];
 
 /** All files that the page makes. */
 export const DOWNLOADS: readonly Download[] = [usageDownload];
+
+/** All that forms of the page do. */
+export const ACTS: readonly Act[] = [waitingAct, channelAct, forgetAct, checkAct, saveAct];

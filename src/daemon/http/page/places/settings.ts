@@ -31,7 +31,7 @@ interface SettingsView {
   readonly warnings: readonly string[];
 }
 
-/** The configuration, to be read: what is in force, what is refused or waits for a start, and the file without its secrets. */
+/** The configuration: what is in force, what is refused or waits for a start, and the file without its secrets. */
 export const settingsPlace: Place = {
   path: "/page/settings",
   name: "Settings",
@@ -69,8 +69,9 @@ function settingsBody(view: SettingsView): Markup {
     <p>
       ${path === null ? html`There is no file: <code>${weirCommand("init")}</code> writes one.` : html`<code>${displayableLine(path)}</code>`}
       <span class="dim">
-        It is changed with an editor; a running Weir takes up what it may, and says here what it does not.
+        A running Weir takes up what it may of a change, and says here what it does not.
       </span>
+      ${path === null ? "" : html`<a href="/page/settings/edit">Edit it</a>`}
     </p>
     <h2>State</h2>
     ${

@@ -14,7 +14,7 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { findChannel, nextSections, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelPath, type Markup, table, timeCell, turnPath } from "../markup.ts";
+import { channelActsPath, channelPath, type Markup, table, timeCell, turnPath } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 import { entryList } from "../channel/entries.ts";
 import { callsMarkup, durationOf, seconds } from "./turn-calls.ts";
@@ -140,6 +140,7 @@ async function readSent(
 
 function listBody(name: string, { newest, time }: TurnView): Markup {
   return html`<h1>Turns of <a href="${channelPath(name)}">${displayableLine(name)}</a></h1>
+    <p><a href="${channelActsPath(name)}">Summarise now, or stop the answer</a></p>
     ${
       newest.length === 0
         ? html`<p>No turn began here yet: say something to the agent in this channel.</p>`

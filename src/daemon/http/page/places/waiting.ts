@@ -2,21 +2,22 @@ import { html } from "hono/html";
 import { describeRefusal } from "../../../../admin/reports/daemon-status.ts";
 import { weirCommand } from "../../../../files/installation.ts";
 import { formatAddress } from "../../../../core/ids.ts";
-import type { WaitingItem } from "../../../../features/feature.ts";
+import type { ItemAct } from "../../../../features/feature.ts";
+import type { FeatureItem } from "../../../../features/features.ts";
 import type { ChannelWork, RefusedPart } from "../../../../store/channels/overview.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber, formatSpan } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
-import type { Asked, Place, Shown } from "../place.ts";
+import { actForm, channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
+import type { Act, Asked, Place, Shown } from "../place.ts";
 
 /** Rows of each list. */
 const ROWS = 50;
 
 interface WaitingView {
-  readonly items: readonly WaitingItem[];
+  readonly items: readonly FeatureItem[];
   readonly due: readonly ChannelWork[];
   readonly undelivered: readonly ChannelWork[];
   readonly refused: readonly RefusedPart[];
@@ -32,11 +33,28 @@ interface WaitingView {
 export const waitingPlace: Place = {
   path: "/page/waiting",
   name: "Waiting",
-  async show({ reports, mask, signal }: Asked): Promise<Shown> {
+  async show({ reports, mask, signal, formToken }: Asked): Promise<Shown> {
     const view = await reports.read(async (daemon) => readWaiting(daemon, mask), signal);
-    return { title: "Waiting", body: waitingBody(view) };
+    return { title: "Waiting", body: waitingBody(view, formToken) };
   },
 };
+
+/** Acts on an item of the inbox: as a command of its feature, for the operator. */
+export const waitingAct: Act = {
+  path: "/page/waiting/act",
+  on(form) {
+    const named = [form("feature"), form("item"), form("act")];
+    return named.every((one) => ITEM_IDS.test(one)) ? named.join(" ") : null;
+  },
+  async run({ reports }, form) {
+    const asked = { item: form("item"), act: form("act"), text: form("text") };
+    const { isDone, sentence } = await reports.daemon.features.act(form("feature"), asked);
+    return { place: waitingPlace.path, outcome: isDone ? "done" : "refused", sentence };
+  },
+};
+
+/** Ids of platforms' people and of rows. */
+const ITEM_IDS = /^[\w:/@.+=-]{1,100}$/;
 
 async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => string): Promise<WaitingView> {
   const { features, current, vitals } = daemon;
@@ -67,13 +85,13 @@ async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => strin
   };
 }
 
-function waitingBody(view: WaitingView): Markup {
+function waitingBody(view: WaitingView, formToken: string): Markup {
   const { items, due, undelivered, refused, configuration, work, time } = view;
   const isNothing = [items, due, undelivered, refused, configuration].every((list) => list.length === 0);
   return html`<h1>Waiting</h1>
     ${isNothing ? html`<p class="ok">Nothing waits for you.</p>` : ""}
     ${configuration.length === 0 ? "" : configurationMarkup(configuration)}
-    ${items.length === 0 ? "" : itemList(items, time)}
+    ${items.length === 0 ? "" : itemList(items, time, formToken)}
     ${
       due.length === 0
         ? ""
@@ -111,10 +129,11 @@ function configurationMarkup(sentences: readonly string[]): Markup {
     </p>`;
 }
 
-function itemList(items: readonly WaitingItem[], time: TimeFormat): Markup {
+function itemList(items: readonly FeatureItem[], time: TimeFormat, formToken: string): Markup {
   return html`<h2>For a person to decide</h2>
     <ol class="entries">
-      ${items.map(({ channel, since, text }) => {
+      ${items.map((item) => {
+        const { channel, since, text } = item;
         const name = channel === null ? null : formatAddress(channel);
         return html`<li>
           <p>
@@ -122,9 +141,21 @@ function itemList(items: readonly WaitingItem[], time: TimeFormat): Markup {
             <span class="dim">since ${time.minute(since)}</span>
           </p>
           ${longText(text)}
+          <div>${item.acts.map((act) => itemForm(item, act, formToken))}</div>
         </li>`;
       })}
     </ol>`;
+}
+
+function itemForm({ feature, id }: FeatureItem, { name, label, text }: ItemAct, formToken: string): Markup {
+  const field =
+    text === undefined
+      ? ""
+      : html`<label
+          >${text.label}<br /><input name="text" maxlength="${String(text.maxLength)}" autocomplete="off"
+        /></label>`;
+  const inside = html`${field} <button>${displayableLine(label)}</button>`;
+  return actForm({ formToken }, waitingAct.path, { feature, item: id, act: name }, inside);
 }
 
 function workTable(what: string, rows: readonly ChannelWork[], { time, now }: WaitingView): Markup {

@@ -6,7 +6,7 @@ import { assumptions, playedRange, type TuneReport, tuningTable } from "../../..
 import { settingOf } from "../../../../tune/settings.ts";
 import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelPath, type Markup, table } from "../markup.ts";
+import { channelActsPath, channelPath, type Markup, table } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 
 interface Field {
@@ -48,7 +48,9 @@ export const whatIfPlace: Place = {
     return {
       title,
       body: html`<h1>${title}</h1>
-        <p><a href="${channelPath(name)}">The channel</a></p>
+        <p>
+          <a href="${channelPath(name)}">The channel</a> · <a href="${channelActsPath(name)}">act in it</a>
+        </p>
         ${form(name, values)}
         ${report === null ? note(isTried) : outcome(masked(report, mask), config.id, settings)}`,
       ...(isTried && report === null && { againSeconds: LOOK_AGAIN_SECONDS }),
