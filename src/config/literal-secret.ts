@@ -7,6 +7,9 @@ const REFERENCE = /(?:^|\s)env:\w+$/;
 /** Names of secrets, also of keys that are not known, and in comments. */
 const SECRET_NAME = /key|token|secret|passw|credential/i;
 const COMMENTED = /^\s*#[#\s]*([\w.-]+)\s*=\s*["']([^"']+)["']/;
+/** Headers whose values sign somebody in. */
+const SECRET_HEADER = /^(?:authorization|proxy-authorization|cookie|x-.*(?:auth|key|token|secret).*)$/i;
+const SIGNS_IN = /^(?:bearer|basic|token)\s+\S/i;
 
 /**
  * The first line of a configuration that holds, or may hold, a secret itself and not a reference to a variable; null: none does.
@@ -35,6 +38,7 @@ function isSecretAt(path: KeyPath, value: string): boolean {
   const name = path.findLast((part) => typeof part === "string") ?? "";
   if (secretOptions(path.slice(0, -1)).includes(name)) return true;
   if (SECRET_NAME.test(name) && !isPublicKeyName(name)) return true;
+  if (path.includes("headers") && (SECRET_HEADER.test(name) || SIGNS_IN.test(value))) return true;
   return isSecretPath(path) && redact(value) !== value;
 }
 

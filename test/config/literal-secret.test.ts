@@ -34,6 +34,9 @@ test("a secret is found by what it is known as, looks like, or stands behind; al
     ['[platforms.slack]\napp_token = "xapp-1-abcd"', 2],
     ['[nothing]\npasswort = 1\nmy_password = "hunter2"', 3],
     ['[[agents]]\n[[agents.mcp]]\nheaders = { "X-Api-Key" = "hunter2" }', 3],
+    ['[[agents]]\n[[agents.mcp]]\nheaders = { Authorization = "Bearer hunter2" }', 3],
+    ['[[agents]]\n[[agents.mcp]]\nheaders = { "X-Auth" = "hunter2" }', 3],
+    ['[[agents]]\n[[agents.mcp]]\nheaders = { Cookie = "a=hunter2" }', 3],
     ["broken = \ntoken = xoxb-12345678", 2],
     [`a = """\nharbor\\\n  light"""\nb = "x"`, null],
   ] as const)

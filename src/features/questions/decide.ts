@@ -61,17 +61,19 @@ export function questionActs(
       }),
     };
   }
-  const unread = isWhole ? "" : " (not all is shown)";
+  const deny: ItemAct = {
+    name: "deny",
+    label: "Deny",
+    text: { label: "Reason, which the agent is told", maxLength: LONGEST_REASON },
+  };
+  // Nobody may allow what they have not read.
+  if (!isWhole) return { id, acts: [deny] };
   return {
     id,
     acts: [
-      { name: "approve", label: `Approve${unread}` },
-      { name: "approve-always", label: `Approve always, with exactly these arguments${unread}` },
-      {
-        name: "deny",
-        label: "Deny",
-        text: { label: "Reason, which the agent is told", maxLength: LONGEST_REASON },
-      },
+      { name: "approve", label: "Approve" },
+      { name: "approve-always", label: "Approve always, with exactly these arguments" },
+      deny,
     ],
   };
 }

@@ -62,6 +62,10 @@ test("forgetting says in numbers what goes, asks first, and takes that: not more
   const form = await formAt(forgetting(both));
   const forged = await page.post(form.path, { ...form.fields, token: "no" }, { ...page.own, ...operator });
   assert.equal(forged.status, 403);
+  // Fewer messages stood behind it when the form was shown.
+  const stale = await page.act(form, operator, { reach: "1 0 0" });
+  assert.match(stale.body, /<li>2 messages that it comes from lose their text/, "it is asked again");
+  assert.equal((await rowsWith(scene.open, OURS)).length > 0, true, "nothing is forgotten yet");
   const pressed = await Promise.all([page.act(form, operator), page.act(form, operator)]);
   for (const { body } of pressed) assert.match(body, /Forgotten: #|There is no such memory any more/);
   assert.match(

@@ -13,6 +13,7 @@ import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
+import { withDeadline } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { weirCommand } from "../../../files/installation.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
@@ -25,7 +26,7 @@ import { EVENTS_PATH } from "./channel/live-line.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { type Link, type Markup, signInPage, wholePage, withOutcome } from "./markup.ts";
-import type { Act, Asked, Done, Form, Shown } from "./place.ts";
+import { type Act, ACT_MS, type Asked, type Done, type Form, type InTime, type Shown } from "./place.ts";
 import { Outcomes } from "./outcomes.ts";
 import { ACTS, DOWNLOADS, PLACES } from "./places/places.ts";
 import { TuneRuns } from "./what-if/tune-process.ts";
@@ -260,8 +261,23 @@ async function runAct(
   if (on === null) throw new HTTPException(400, { message: "The form names nothing that there is here." });
   const audit = (outcome: string): void =>
     log.info({ act: act.path, on, session: session.id, outcome }, "page_act");
+  const inTime: InTime = async (work) => {
+    const ended = await withDeadline(
+      work.then((value) => ({ value })),
+      ACT_MS,
+    );
+    if (ended === null)
+      void work.then(
+        () => audit("done, late"),
+        (error: unknown) => {
+          audit("failed, late");
+          log.warn({ path: act.path, why: errorMessage(error) }, "page_request_failed");
+        },
+      );
+    return ended;
+  };
   try {
-    const done = await act.run(asked, form);
+    const done = await act.run(asked, form, inTime);
     audit("outcome" in done ? done.outcome : "asked");
     return done;
   } catch (error) {

@@ -58,11 +58,15 @@ export interface Act {
    */
   on(form: Form): string | null;
   /**
+   * @param inTime waits for work as long as a browser does
    * @returns a page: nothing was changed, and the operator is asked for more
    * @throws HTTPException whose message people are shown
    */
-  run(asked: Asked, form: Form): Promise<Done | Shown>;
+  run(asked: Asked, form: Form, inTime: InTime): Promise<Done | Shown>;
 }
+
+/** @returns null: it goes on, and the log says how it ends */
+export type InTime = <Result>(work: Promise<Result>) => Promise<{ readonly value: Result } | null>;
 
 /** How long an act is waited for, ms: less than the server lets a connection be silent. */
 export const ACT_MS = 5000;

@@ -18,6 +18,8 @@ export class LiveChannel {
   readonly #line: PageElement;
   readonly #log: PageElement;
   readonly #newest: PageElement;
+  /** The newest entry when the page was loaded. */
+  readonly #loadedTo: number;
   #source: PageEventSource | null = null;
   #again: number | undefined;
   /** Where the stream resumes. */
@@ -41,6 +43,7 @@ export class LiveChannel {
     this.#line = line;
     this.#log = log;
     this.#from = line.dataset["from"] ?? "";
+    this.#loadedTo = Number.parseInt(this.#from, 10);
     this.#newest = document.createElement("button");
   }
 
@@ -140,11 +143,14 @@ export class LiveChannel {
       known.replaceWith(item);
       return;
     }
+    const rows = [...this.#rows];
+    const before = rows.findLast((one) => LiveChannel.#isBefore(one, item));
+    // A change of an entry that is covered, or was taken off the page, is of no row here.
+    if (before === undefined && (rows.length > 0 || row.seq <= this.#loadedTo)) return;
     if (row.speaks === "agent") {
       this.#write({ speaker: "", text: "" });
       this.#tell("", true);
     }
-    const before = [...this.#rows].findLast((one) => LiveChannel.#isBefore(one, item));
     const after = before === undefined ? null : before.nextElementSibling;
     const days = [...this.#log.querySelectorAll(".date")];
     const isAtEnd = after === null || after === this.#draft;

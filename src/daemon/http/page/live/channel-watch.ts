@@ -57,6 +57,8 @@ interface RowSent {
   readonly isChanged: boolean;
   /** It waited for an answer, and does so no more. */
   readonly isAnswered: boolean;
+  /** Its text is no longer there: deleted, or too old to be kept. */
+  readonly isGone: boolean;
 }
 
 /**
@@ -236,7 +238,8 @@ export class ChannelWatch implements AsyncDisposable {
       const isChanged = prints.get(entry.seq) !== print;
       prints.set(entry.seq, print);
       const isAnswered = entry.kind === "user" && entry.addressed && entry.seq <= channel.settledTo;
-      return { seq: entry.seq, json, isChanged, isAnswered };
+      const isGone = entry.deleted || entry.expired === true;
+      return { seq: entry.seq, json, isChanged, isAnswered, isGone };
     });
   }
 
@@ -256,7 +259,7 @@ export class ChannelWatch implements AsyncDisposable {
       stream.send("stale", "{}");
     let at = reader.position ?? known;
     const isNews = (row: RowSent): boolean =>
-      isNew ? row.seq > at.seq || (row.isAnswered && row.seq > at.settledTo) : row.isChanged;
+      isNew ? row.seq > at.seq || (row.isAnswered && row.seq > at.settledTo) || row.isGone : row.isChanged;
     let size = 0;
     for (const row of rows.filter(isNews)) {
       at = positionAt(at, row.seq, known);

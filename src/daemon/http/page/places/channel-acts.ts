@@ -2,13 +2,12 @@ import { html } from "hono/html";
 import { NOTHING_TO_STOP } from "../../../../admin/commands/stop.ts";
 import { compactAtHome, NOBODY_HOME, stopAtHome } from "../../../../admin/requests/at-home.ts";
 import { describeAnswer } from "../../../../admin/requests/compact-answer.ts";
-import { withDeadline } from "../../../../async/deadline.ts";
 import { type ChannelId, formatAddress } from "../../../../core/ids.ts";
 import { STOPPED } from "../../../../platforms/platform.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import { actForm, channelActsPath, channelPath } from "../markup.ts";
-import { type Act, ACT_MS, type Asked, type Done, type Place, type Shown } from "../place.ts";
+import { type Act, ACT_MS, type Asked, type Done, type InTime, type Place, type Shown } from "../place.ts";
 
 /** What an operator may do in a channel. In a cluster, the daemon that runs the channel does it. */
 export const channelActsPlace: Place = {
@@ -39,19 +38,20 @@ export const channelActsPlace: Place = {
 
 type Acted = Pick<Done, "outcome" | "sentence">;
 
-const ACTS_BY_NAME: ReadonlyMap<string, (daemon: ReportedDaemon, channel: ChannelId) => Promise<Acted>> =
-  new Map([
-    ["compact", compactNow],
-    ["stop", stopNow],
-  ]);
+type ChannelAct = (daemon: ReportedDaemon, channel: ChannelId, inTime: InTime) => Promise<Acted>;
+
+const ACTS_BY_NAME: ReadonlyMap<string, ChannelAct> = new Map<string, ChannelAct>([
+  ["compact", compactNow],
+  ["stop", stopNow],
+]);
 
 export const channelAct: Act = {
   path: "/page/channel-acts/act",
   on: (form) =>
     ACTS_BY_NAME.has(form("act")) ? `${form("act")} ${form("id").slice(0, MOST_ADDRESS)}` : null,
-  async run({ reports: { daemon } }, form): Promise<Done> {
+  async run({ reports: { daemon } }, form, inTime): Promise<Done> {
     const { id, address } = await findChannel(daemon, form("id"));
-    const acted = await ACTS_BY_NAME.get(form("act"))?.(daemon, id);
+    const acted = await ACTS_BY_NAME.get(form("act"))?.(daemon, id, inTime);
     if (acted === undefined) throw new Error("the form names no act");
     return { place: channelActsPath(formatAddress(address)), ...acted };
   },
@@ -70,8 +70,10 @@ async function compactNow(daemon: ReportedDaemon, channel: ChannelId): Promise<A
   return { outcome: answer.kind === "committed" ? "done" : "refused", sentence: describeAnswer(answer) };
 }
 
-async function stopNow(daemon: ReportedDaemon, channel: ChannelId): Promise<Acted> {
-  const isStopped = await withDeadline(stopAtHome(daemon, channel), ACT_MS);
+async function stopNow(daemon: ReportedDaemon, channel: ChannelId, inTime: InTime): Promise<Acted> {
+  const ended = await inTime(stopAtHome(daemon, channel));
+  if (ended === null) return { outcome: "late", sentence: "It is still being stopped." };
+  const isStopped = ended.value;
   if (isStopped === null) return { outcome: "refused", sentence: NOBODY_HOME };
   return isStopped
     ? { outcome: "done", sentence: STOPPED }

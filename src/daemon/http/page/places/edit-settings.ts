@@ -1,7 +1,6 @@
 import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import { formatReloaded } from "../../../../admin/requests/reload-answer.ts";
-import { withDeadline } from "../../../../async/deadline.ts";
 import { type EditableFile, readEditable, saveEditable } from "../../../../config/editable-file.ts";
 import { literalSecretLine } from "../../../../config/literal-secret.ts";
 import { OperatorError } from "../../../../core/errors.ts";
@@ -9,7 +8,7 @@ import { displayable, displayableLine } from "../../../../text/displayable.ts";
 import { lineDiff } from "../../../../text/line-diff.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { actForm, type Markup } from "../markup.ts";
-import { type Act, ACT_MS, type Asked, type Done, type Form, type Place, type Shown } from "../place.ts";
+import { type Act, type Asked, type Done, type Form, type Place, type Shown } from "../place.ts";
 import { settingsPlace } from "./settings.ts";
 
 /** In a form, a character takes up to nine bytes. */
@@ -38,7 +37,7 @@ export const saveAct: Act = {
   path: "/page/settings/save",
   maxBytes: MAX_BYTES,
   on: versionOf,
-  async run(asked, form): Promise<Done | Shown> {
+  async run(asked, form, inTime): Promise<Done | Shown> {
     const { daemon } = asked.reports;
     const { path, file } = openFile(daemon, asked.mask);
     const text = textOf(form);
@@ -47,9 +46,10 @@ export const saveAct: Act = {
       return reviewed(asked, form);
     if (!inOperatorsWords(() => saveEditable(path, text, file.hash))) return reviewed(asked, form);
     const place = settingsPlace.path;
-    const answer = await withDeadline(daemon.reload(), ACT_MS);
-    if (answer === null)
+    const ended = await inTime(daemon.reload());
+    if (ended === null)
       return { place, outcome: "late", sentence: "Written. It is still being put in force." };
+    const answer = ended.value;
     return answer.kind === "reloaded"
       ? { place, outcome: "done", sentence: `Written. ${formatReloaded(answer)}` }
       : { place, outcome: "refused", sentence: `Written, but not in force. ${answer.problems}` };

@@ -1,14 +1,13 @@
 import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import { type Forgetting, forgetForOperator, readForgetting } from "../../../../admin/commands/forget.ts";
-import { withDeadline } from "../../../../async/deadline.ts";
 import { agentId, formatAddress } from "../../../../core/ids.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { counted } from "../../../../text/text.ts";
 import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { actForm, type ForgetAsked, type Markup, memoriesPath } from "../markup.ts";
-import { type Act, ACT_MS, type Asked, type Done, type Place, type Shown } from "../place.ts";
+import { type Act, type Asked, type Done, type Place, type Shown } from "../place.ts";
 
 const NUMBER = /^[1-9]\d{0,14}$/;
 
@@ -16,34 +15,49 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 export const forgetPlace: Place = {
   path: "/page/forget",
   name: null,
-  async show({ reports, mask, query, signal, formToken }: Asked): Promise<Shown> {
-    const asked = { id: query("id"), agent: query("agent"), memory: query("memory") };
-    const view = await reports.read(async (daemon) => {
-      const channel = await findChannel(daemon, asked.id);
-      const found =
-        NUMBER.test(asked.memory) && isAgentId(asked.agent)
-          ? await readForgetting(daemon, channel, agentId(asked.agent), Number(asked.memory))
-          : undefined;
-      if (found === undefined) throw new HTTPException(404, { message: "There is no such memory any more." });
-      return masked({ ...found, channel: formatAddress(channel.address) }, mask);
-    }, signal);
-    return { title: "Forget", body: forgetBody(view, asked, formToken) };
+  async show(asked: Asked): Promise<Shown> {
+    const { query } = asked;
+    return question(asked, { id: query("id"), agent: query("agent"), memory: query("memory") });
   },
 };
+
+/** @throws HTTPException if there is no such memory */
+async function question({ reports, mask, signal, formToken }: Asked, asked: ForgetAsked): Promise<Shown> {
+  const view = await reports.read(async (daemon) => {
+    const channel = await findChannel(daemon, asked.id);
+    const found =
+      NUMBER.test(asked.memory) && isAgentId(asked.agent)
+        ? await readForgetting(daemon, channel, agentId(asked.agent), Number(asked.memory))
+        : undefined;
+    if (found === undefined) throw new HTTPException(404, { message: "There is no such memory any more." });
+    return masked({ ...found, channel: formatAddress(channel.address) }, mask);
+  }, signal);
+  return { title: "Forget", body: forgetBody(view, asked, formToken) };
+}
+
+/** What goes with a memory, in numbers: a form forgets no more than it has shown. */
+function reachOf({ memory, messages, otherMemories }: Forgetting): string {
+  return [messages, memory.standsFor.length, otherMemories].join(" ");
+}
 
 /** Forgets it, as `/forget NUMBER` by an owner. */
 export const forgetAct: Act = {
   path: "/page/forget/act",
   on: (form) => (NUMBER.test(form("memory")) ? `memory ${form("memory")}` : null),
-  async run({ reports: { daemon } }, form): Promise<Done> {
+  async run(asked, form, inTime): Promise<Done | Shown> {
+    const { daemon } = asked.reports;
     const channel = await findChannel(daemon, form("id"));
     const place = memoriesPath({ channel: formatAddress(channel.address) });
     const none: Done = { place, outcome: "refused", sentence: "There is no such memory any more." };
     if (!isAgentId(form("agent"))) return none;
-    const work = forgetForOperator(daemon, channel, agentId(form("agent")), Number(form("memory")));
-    const sentence = await withDeadline(work, ACT_MS);
-    if (sentence === null) return { place, outcome: "late", sentence: "It is still being forgotten." };
-    return sentence === undefined ? none : { place, outcome: "done", sentence };
+    const [agent, number] = [agentId(form("agent")), Number(form("memory"))];
+    const found = await readForgetting(daemon, channel, agent, number);
+    if (found === undefined) return none;
+    if (reachOf(found) !== form("reach"))
+      return question(asked, { id: form("id"), agent, memory: form("memory") });
+    const ended = await inTime(forgetForOperator(daemon, channel, agent, number));
+    if (ended === null) return { place, outcome: "late", sentence: "It is still being forgotten." };
+    return ended.value === undefined ? none : { place, outcome: "done", sentence: ended.value };
   },
 };
 
@@ -53,10 +67,11 @@ function isAgentId(text: string): boolean {
 }
 
 function forgetBody(
-  { memory, messages, otherMemories, channel }: Forgetting & { readonly channel: string },
+  view: Forgetting & { readonly channel: string },
   asked: ForgetAsked,
   formToken: string,
 ): Markup {
+  const { memory, messages, otherMemories, channel } = view;
   const same = memory.standsFor.length;
   const goes = [
     `${counted(messages, "message")} that it comes from ${messages === 1 ? "loses its" : "lose their"} text, in the log, in summaries and in threads that repeat it.`,
@@ -84,5 +99,5 @@ function forgetBody(
     <p class="warn">
       This cannot be undone. The platform keeps its own copies of messages: delete them there.
     </p>
-    ${actForm({ formToken }, forgetAct.path, { ...asked }, html`<button>Forget it</button>`)}`;
+    ${actForm({ formToken }, forgetAct.path, { ...asked, reach: reachOf(view) }, html`<button>Forget it</button>`)}`;
 }

@@ -63,7 +63,8 @@ function open(rows: readonly Row[] = []): Opened {
   const log = Object.assign(new SmallElement("ol"), { className: "log" });
   const line = Object.assign(new SmallElement("p"), { className: "live dim", hidden: true });
   const events = "/page/events?id=a&from=";
-  Object.assign(line.dataset, { events, from: "2-2-0", page: "/page/channel?id=a" });
+  const from = rows.length === 0 ? "2-2-0" : "0-0-0";
+  Object.assign(line.dataset, { events, from, page: "/page/channel?id=a" });
   body.append(log, line);
   const sources: Source[] = [];
   const later: (() => void)[] = [];
@@ -167,6 +168,17 @@ test("an answer that is being written stands at the end, and gives way to its ro
     "agent: 12:00[mira]It lies under the stone.",
     "person: 12:00Ann<b>line 2</b>",
   ]);
+});
+
+test("a change of an entry that the page does not show is of no row there", () => {
+  const page = open([row(56), row(57)]);
+  page.send("row", row(3, { text: "its text is gone", isDim: true }));
+  assert.equal(page.log.querySelectorAll("li[id]").length, 2);
+  const covered = open();
+  covered.send("row", row(2));
+  assert.equal(covered.log.querySelectorAll("li[id]").length, 0);
+  covered.send("row", row(3));
+  assert.equal(covered.log.querySelectorAll("li[id]").length, 1);
 });
 
 test("200 rows are kept, with the day of the first, and a link to older ones", () => {

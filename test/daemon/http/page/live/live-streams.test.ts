@@ -289,6 +289,17 @@ test("a channel that another daemon runs is looked at, and the page says so", as
   assert.ok(!stream.events.some(({ event }) => event === "draft"));
 });
 
+test("a page that nobody saw while a text became too old loses it when it resumes", async () => {
+  await say("the old word", "dusty");
+  await say("the new word", "dusty");
+  const resumed = await addressOf("dusty");
+  await withClient(connection, async (client) =>
+    client.query("update entries set text = '', expired_at = now() where text = 'the old word'"),
+  );
+  using stream = await page.stream(resumed, operator);
+  await stream.next("row", (row) => row["seq"] === 1 && row["text"] === "(text no longer kept)");
+});
+
 test("without an open stream nothing listens", async () => {
   await until("all have ended", () => weir.daemon.events.listening === listening);
   using stream = await watch("river");
