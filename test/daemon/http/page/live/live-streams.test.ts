@@ -293,8 +293,12 @@ test("a page that nobody saw while a text became too old loses it when it resume
   await say("the old word", "dusty");
   await say("the new word", "dusty");
   const resumed = await addressOf("dusty");
+  await coverRoom(connection, "dusty");
   await withClient(connection, async (client) =>
-    client.query("update entries set text = '', expired_at = now() where text = 'the old word'"),
+    client.query(
+      `update entries set text = '', expired_at = now()
+        where seq = 1 and channel_id = (select id from channels where name = 'dusty')`,
+    ),
   );
   using stream = await page.stream(resumed, operator);
   await stream.next("row", (row) => row["seq"] === 1 && row["text"] === "(text no longer kept)");
