@@ -149,7 +149,7 @@ function loggable(event: WeirEvent, fields: object): object {
 
 export type EventListener = (event: WeirEvent) => void;
 
-/** What somebody who looks at a channel now must know. It holds people's words, and is never logged. */
+/** An event that a page which shows a channel receives. It holds people's words, and is never logged. */
 export type LiveNews =
   /** An answer as far as it is written; null: what was shown of it is void. */
   | { readonly type: "draft"; readonly channel: string; readonly agent: string; readonly text: string | null }

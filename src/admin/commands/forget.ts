@@ -298,16 +298,13 @@ export async function readForgetting(
   return { memory, ...taken };
 }
 
-/** Forgets a memory for the operator, as `/forget NUMBER` does for an owner. @returns a sentence without its words; undefined: as above */
+/** Forgets what was read, for the operator, as `/forget NUMBER` does for an owner. @returns a sentence without its words */
 export async function forgetForOperator(
   parts: ForgetParts,
   channel: ChannelRow,
-  agent: AgentId,
-  id: number,
-): Promise<string | undefined> {
-  const found = await readForgetting(parts, channel, agent, id);
-  if (found === undefined) return undefined;
-  return formatForgotten({ id: found.memory.id }, await takeWith(parts, channel, found.memory, null));
+  { memory }: Pick<Forgetting, "memory">,
+): Promise<string> {
+  return formatForgotten({ id: memory.id }, await takeWith(parts, channel, memory, null));
 }
 
 /** Answers of `/forget`. Pure. */

@@ -5,7 +5,7 @@ import type { TimeFormat } from "../../text/time.ts";
 import { type DaemonStatus, describeConnection, whyNot } from "./daemon-status.ts";
 import { weirCommand } from "../../files/installation.ts";
 
-/** What a terminal's person is told besides the daemon's own report. */
+/** Facts that only the terminal of a chat knows: it shows them beside the daemon's report. */
 export interface ChatPlace {
   /** Where Weir runs: in the process of the terminal, in a daemon, or in that of another chat, with which it ends. */
   readonly runs: "here" | "daemon" | "chat";

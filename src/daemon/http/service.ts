@@ -69,7 +69,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   const { config, http, version, monitor, log, secrets, now = Date.now, beatMs } = options;
   const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
-  const { servers, listening, hasPage: mayHavePage } = await openServers(http);
+  const { servers, listening, hasPage: mayHavePage, takenBeside } = await openServers(http);
   for (const server of servers) {
     // Without a listener, a process that has no file descriptor left for one more client would end.
     server.on("error", (error) => log.warn({ why: error.message }, "http_client_not_taken"));
@@ -103,9 +103,8 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   log.info({ where: url }, "http_listens");
   if (!isLoopback(listening.host))
     log.warn({ where: url }, "http_open_to_the_network: the token crosses it unencrypted");
-  const isForHere = isLoopback(listening.host) || listening.host === "0.0.0.0";
-  if (!mayHavePage && isForHere)
-    log.warn({ where: `[::1]:${port}` }, "page_off: another program listens there");
+  if (takenBeside !== null)
+    log.warn({ where: `${nameInUrl(takenBeside)}:${port}` }, "page_off: another program listens there");
   const ownHost = isLoopback(listening.host) ? nameInUrl(listening.host) : "127.0.0.1";
   const address = hasPage ? { where: `${ownHost}:${port}`, name } : null;
   const onUnwritten = (error: unknown): void =>
@@ -139,6 +138,8 @@ interface Opened {
   readonly listening: Listening;
   /** Browsers of this machine reach these servers and no other program. */
   readonly hasPage: boolean;
+  /** Where another program listens, so that there is no page; null: nowhere. */
+  readonly takenBeside: string | null;
 }
 
 /** Ports from the built-in one on that are tried before any free one. */
@@ -168,18 +169,20 @@ async function openAt({ host, port: wanted }: Listening): Promise<Opened> {
   const listening = { host, port: await listen(server, { host, port: wanted }) };
   const bound = server.address();
   const address = typeof bound === "object" && bound !== null ? bound.address : host;
-  if (address === "::") return { servers: [server], listening, hasPage: true };
+  const opened = { servers: [server], listening, takenBeside: null };
+  if (address === "::") return { ...opened, hasPage: true };
   const other = BESIDE[address];
-  if (other === undefined) return { servers: [server], listening, hasPage: false };
+  if (other === undefined) return { ...opened, hasPage: false };
   const beside = createLimitedServer();
   try {
     await listen(beside, { host: other, port: listening.port });
-    return { servers: [server, beside], listening, hasPage: true };
+    return { ...opened, servers: [server, beside], hasPage: true };
   } catch (error) {
+    if (isTaken(error)) return { ...opened, hasPage: false, takenBeside: other };
     // Without IPv6 browsers use 127.0.0.1 alone.
     const isMissing =
       error instanceof Error && /^(?:EADDRNOTAVAIL|EAFNOSUPPORT)$/.test(errorCode(error.cause));
-    return { servers: [server], listening, hasPage: isMissing && other === "::1" };
+    return { ...opened, hasPage: isMissing && other === "::1" };
   }
 }
 

@@ -160,7 +160,7 @@ export class OverviewStore extends Rows {
     );
   }
 
-  /** The channels in which messages wait for a turn, the one that waits longest first. */
+  /** Lists the channels whose messages wait for a turn. The channel that has waited longest comes first. */
   async dueChannels(limit: number): Promise<ChannelWork[]> {
     const rows = await this.db.lookUps().query<ChannelAddress & Omit<ChannelWork, "address">>(
       "channels_due_longest",

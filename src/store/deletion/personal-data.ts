@@ -288,8 +288,8 @@ export class PersonalDataStore {
   }
 
   /**
-   * What would be deleted with messages of people, and with their copies in threads: those of them in the channel that still have
-   * a text, and the memories that rest on nothing else.
+   * Counts what a deletion of people's messages, and of their copies in threads, would delete: the messages of the channel that
+   * still have a text, and the memories that have no other source.
    * @param but these memories are not counted
    */
   async restingOn(

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import path from "node:path";
 import { isMissingFile } from "../../../core/errors.ts";
@@ -61,11 +61,9 @@ export function keepAddress(
   return async () => {
     clearInterval(looking);
     await written;
-    try {
-      if (readAddress(dataDir)?.name === address.name) await rm(file, { force: true });
-    } catch (error) {
-      onFailure(error);
-    }
+    orTell(() => {
+      if (readAddress(dataDir)?.name === address.name) rmSync(file, { force: true });
+    });
   };
 }
 

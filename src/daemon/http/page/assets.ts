@@ -48,6 +48,9 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.5 ui-monospac
 h3 { font-size: 16px; margin: 16px 0 4px; }
 td pre { margin: 0; }
 time { white-space: nowrap; }
+ol.entries { list-style: none; margin: 0; padding: 0; }
+ol.entries li { border-left: 4px solid var(--line); margin: 8px 0; padding: 0 12px; }
+ol.entries p, ol.entries pre { margin: 0; }
 td details { background: none; border: 0; margin: 0; padding: 0; }
 .lines { white-space: pre-line; }
 form.act textarea { display: block; width: 100%; min-width: 20rem; font: 13px/1.5 ui-monospace, monospace; }

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { Seq } from "../../../core/ids.ts";
 import { displayable } from "../../../text/displayable.ts";
 import { formatNumber } from "../../../text/format.ts";
 import { sliceWhole } from "../../../text/text.ts";
@@ -139,15 +140,25 @@ export function meter(level: number | null): Markup | "" {
   </meter>`;
 }
 
+/** @param place its path's last part @param name `platform:name` */
+function ofChannel(place: string, name: string): string {
+  return `/page/${place}?id=${encodeURIComponent(name)}`;
+}
+
 /** The page of a channel. @param name `platform:name` */
 export function channelPath(name: string): string {
-  return `/page/channel?id=${encodeURIComponent(name)}`;
+  return ofChannel("channel", name);
+}
+
+/** The page with the entries from..to of the log, as they are kept now. @param name `platform:name` */
+export function sourcePath(name: string, from: Seq, to: Seq): string {
+  return `${ofChannel("source", name)}&from=${from}&to=${to}`;
 }
 
 /** The page of a turn. @param name `platform:name` @param turn default: the list of the channel's newest turns */
 export function turnPath(name: string, turn?: number): string {
   const which = turn === undefined ? "" : `&turn=${turn}`;
-  return `/page/turn?id=${encodeURIComponent(name)}${which}`;
+  return `${ofChannel("turn", name)}${which}`;
 }
 
 /** Memories and people. @param of a channel's name, or a person's; default: all */
@@ -162,7 +173,7 @@ export function memoriesPath(of: { readonly channel?: string; readonly person?: 
 
 /** What an operator may do in a channel. @param name `platform:name` */
 export function channelActsPath(name: string): string {
-  return `/page/channel-acts?id=${encodeURIComponent(name)}`;
+  return ofChannel("channel-acts", name);
 }
 
 export interface ForgetAsked {
@@ -180,7 +191,7 @@ export function forgetPath(asked: ForgetAsked): string {
 
 /** What a channel's log would have cost with other settings. @param name `platform:name` */
 export function whatIfPath(name: string): string {
-  return `/page/what-if?id=${encodeURIComponent(name)}`;
+  return ofChannel("what-if", name);
 }
 
 /** Longest shown text, in UTF-16 units; `weir log` has the whole. */

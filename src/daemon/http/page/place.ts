@@ -19,7 +19,7 @@ export interface Asked {
   readonly mask: (text: string) => string;
   /** A parameter of the address; "": there is none. */
   readonly query: (name: string) => string;
-  /** Ends when nobody waits for the page any more. */
+  /** Aborts when the browser closes the request. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
   /** Each form that acts sends it: `actForm` adds it. */

@@ -8,8 +8,8 @@ import { displayable } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { channelPath, type Markup } from "../markup.ts";
-import { ENTRIES_ON_PAGE, entryList, type ListedEntries, sourcePath } from "./entries.ts";
+import { sourcePath, channelPath, type Markup } from "../markup.ts";
+import { ENTRIES_ON_PAGE, entryList, type ListedEntries } from "./entries.ts";
 
 type Reported = Pick<
   ChannelReport,

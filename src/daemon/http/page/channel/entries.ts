@@ -1,11 +1,10 @@
 import { html } from "hono/html";
 import { describeEntry } from "../../../../admin/reports/log-entry.ts";
 import { type Entry, NOT_KEPT } from "../../../../core/entry.ts";
-import type { Seq } from "../../../../core/ids.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { channelPath, clock, type Markup, turnPath } from "../markup.ts";
+import { clock, type Markup, sourcePath, turnPath } from "../markup.ts";
 import type { Row } from "./row.ts";
 
 /** Entries on one page. */
@@ -24,11 +23,6 @@ export interface ListedEntries {
   readonly before?: (entry: Entry) => Markup | null;
   /** Shown at its side, as a class; "", the default: nothing. */
   readonly side?: (entry: Entry) => string;
-}
-
-/** The page with the entries from..to of the log, as they are kept now. */
-export function sourcePath(name: string, from: Seq, to: Seq): string {
-  return `${channelPath(name).replace("/page/channel", "/page/source")}&from=${from}&to=${to}`;
 }
 
 const SPEAKERS: Readonly<Record<Entry["kind"], Row["speaks"]>> = {

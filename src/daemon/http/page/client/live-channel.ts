@@ -25,7 +25,7 @@ export class LiveChannel {
   /** Where the stream resumes. */
   #from: string;
   #isHere = true;
-  /** What was told last, in a sentence. */
+  /** The last news, in a sentence: the line of the page goes on showing it. */
   #news = "";
   /** What the page shows beside the conversation is no longer so. */
   #isOutdated = false;
@@ -209,7 +209,7 @@ export class LiveChannel {
     return element;
   }
 
-  /** Shows an answer as far as it is written; "": none is being written any more. */
+  /** Shows the text of the answer that is being written. An empty text takes the answer off the page. */
   #write({ speaker, text }: { readonly speaker: string; readonly text: string }): void {
     if (text === "") {
       this.#draft?.remove();

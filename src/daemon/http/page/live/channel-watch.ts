@@ -198,7 +198,7 @@ export class ChannelWatch implements AsyncDisposable {
     const { daemon } = this.#parts;
     const { store, homes } = daemon;
     const readers = [...this.#readers];
-    // Without news it looks for what nobody tells, such as texts that are no longer kept.
+    // No event tells that a text is no longer kept: a reading that no event asked for looks for that.
     const mayBeOld = this.#mayBeOld || !this.#isAsked;
     this.#mayBeOld = false;
     this.#isAsked = false;

@@ -35,7 +35,7 @@ async function question({ reports, mask, signal, formToken }: Asked, asked: Forg
   return { title: "Forget", body: forgetBody(view, asked, formToken) };
 }
 
-/** What goes with a memory, in numbers: a form forgets no more than it has shown. */
+/** The numbers that the form has shown; the act compares them, so that it forgets no more. */
 function reachOf({ memory, messages, otherMemories }: Forgetting): string {
   return [messages, memory.standsFor.length, otherMemories].join(" ");
 }
@@ -50,14 +50,14 @@ export const forgetAct: Act = {
     const place = memoriesPath({ channel: formatAddress(channel.address) });
     const none: Done = { place, outcome: "refused", sentence: "There is no such memory any more." };
     if (!isAgentId(form("agent"))) return none;
-    const [agent, number] = [agentId(form("agent")), Number(form("memory"))];
-    const found = await readForgetting(daemon, channel, agent, number);
+    const agent = agentId(form("agent"));
+    const found = await readForgetting(daemon, channel, agent, Number(form("memory")));
     if (found === undefined) return none;
     if (reachOf(found) !== form("reach"))
       return question(asked, { id: form("id"), agent, memory: form("memory") });
-    const ended = await inTime(forgetForOperator(daemon, channel, agent, number));
+    const ended = await inTime(forgetForOperator(daemon, channel, found));
     if (ended === null) return { place, outcome: "late", sentence: "It is still being forgotten." };
-    return ended.value === undefined ? none : { place, outcome: "done", sentence: ended.value };
+    return { place, outcome: "done", sentence: ended.value };
   },
 };
 

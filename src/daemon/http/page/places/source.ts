@@ -5,8 +5,8 @@ import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { ENTRIES_ON_PAGE, entryList, sourcePath } from "../channel/entries.ts";
-import { channelPath, type Markup } from "../markup.ts";
+import { ENTRIES_ON_PAGE, entryList } from "../channel/entries.ts";
+import { sourcePath, channelPath, type Markup } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 
 /** The log of a channel, line by line: what a summary covers, as it is kept now. */
