@@ -16,7 +16,7 @@ import { createTestDatabase, withClient } from "../support/database.ts";
 import { UsageError } from "../support/usage.ts";
 
 /** `npm run fuzz` does as much, and much more of it. */
-const SEEDS = 10;
+const SEEDS = 4;
 const STEPS = 150;
 
 /** So many steps of a seed's schedule, of another part of it for each seed, and the last, behind which all must be settled. */
@@ -53,7 +53,7 @@ suite("a random schedule", () => {
     for (const [index, { simulation }] of again.entries())
       assert.equal(outcomes[index]?.simulation?.trace, simulation?.trace, `seed ${index + 1}`);
     const { commits, crashes, prompts, cuts } = sum;
-    assert.ok(commits >= 50 && crashes >= 10 && prompts >= 300 && cuts >= 1, JSON.stringify(sum));
+    assert.ok(commits >= 50 && crashes >= 10 && prompts >= 200 && cuts >= 1, JSON.stringify(sum));
   });
 
   test("that something decides which no simulation knows of is not the same", async () => {
