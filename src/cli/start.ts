@@ -245,7 +245,8 @@ async function openHttp(
   const { http } = config;
   if (http === null || monitor === null) return null;
   const { startHttpService, startHttpServiceOnceFree } = await import("../daemon/http/service.ts");
-  const options = { config, http, version: readVersion(), monitor, ...parts };
+  const findSocket = async (): Promise<string | null> => findChatSocket(config.database.dataDir);
+  const options = { config, http, version: readVersion(), monitor, findSocket, ...parts };
   const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
     await untilFolderIsFree(config, parts.log, ending);
     return startHttpServiceOnceFree(options, ending);

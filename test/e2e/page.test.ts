@@ -10,6 +10,7 @@ import { openLoopbackWorld } from "../support/e2e-loopback.ts";
 import { echo } from "../support/e2e-model.ts";
 import { ask, type HttpAnswer } from "../support/http-client.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { formsIn } from "../support/page.ts";
 import { until } from "../support/patience.ts";
 
 const stack = new AsyncDisposableStack();
@@ -25,21 +26,32 @@ const opened = await home.run("open");
 const { host, port, hash } = new URL(opened.out[0] ?? "");
 const form = "application/x-www-form-urlencoded";
 const code = new URLSearchParams({ code: hash.slice(1) }).toString();
-const signedIn = await ask(`http://127.0.0.1:${port}/page/sign-in`, {
-  method: "POST",
-  headers: {
+let cookie = "";
+const signedIn = await post("/page/sign-in", code);
+[cookie = ""] = (signedIn.headers["set-cookie"]?.[0] ?? "").split(";");
+
+/** Sends a form as the page itself does. */
+async function post(where: string, body: string): Promise<HttpAnswer> {
+  const headers = {
     host,
+    cookie,
     origin: `http://${host}`,
     "sec-fetch-site": "same-origin",
     "content-type": form,
-    "content-length": String(code.length),
-  },
-  body: code,
-});
-const [cookie = ""] = (signedIn.headers["set-cookie"]?.[0] ?? "").split(";");
+    "content-length": String(Buffer.byteLength(body)),
+  };
+  return ask(`http://127.0.0.1:${port}${where}`, { method: "POST", headers, body });
+}
 
 async function get(where: string): Promise<HttpAnswer> {
   return ask(`http://127.0.0.1:${port}${where}`, { headers: { host, cookie } });
+}
+
+/** Sends the form of a page in which people may talk. */
+async function say({ body }: HttpAnswer, text: string): Promise<HttpAnswer> {
+  const asked = formsIn(body).find(({ path }) => path === "/page/channel/say");
+  assert.ok(asked !== undefined, "the page has a form to say something");
+  return post(asked.path, new URLSearchParams({ ...asked.fields, text }).toString());
 }
 
 test("a daemon for which nothing is configured serves the page, and its first line says how to open it", async () => {
@@ -53,6 +65,24 @@ test("a daemon for which nothing is configured serves the page, and its first li
     out.some((line) => line.startsWith(`page         127.0.0.1:${port}: `)),
     out.join("\n"),
   );
+});
+
+test("who has no channel yet begins to talk on the page, and reads the answer there", async () => {
+  const first = await get("/");
+  assert.match(first.body, /No channel has a message yet/);
+  const said = await say(first, "is the harbour open?");
+  assert.equal(said.status, 303);
+  const where = said.headers.location ?? "";
+  assert.match(where, /^\/page\/channel\?id=terminal%3A/);
+  assert.match((await get(where)).body, /Said\. The answer comes below\./);
+  const shows = async (text: string): Promise<boolean> => (await get(where)).body.includes(text);
+  await until("answer", async () => shows('is the harbour open? <a class="turn"'));
+  const again = await say(await get(where), "and\r\ntomorrow?");
+  assert.equal(again.status, 303);
+  await until("second answer", async () => shows("You said: tomorrow?"));
+  assert.ok(await shows("and\ntomorrow?"), "its lines are kept");
+  const { body } = await get((await say(await get(where), "/status")).headers.location ?? "");
+  assert.match(body, /Commands are typed in `weir chat`/);
 });
 
 test("a channel's log is played again with other settings, as `weir tune` does it", async () => {

@@ -40,6 +40,8 @@ export interface HttpServiceOptions {
   readonly version: string;
   readonly monitor: Monitor;
   readonly log: Logger;
+  /** Finds the socket by which chats attach to this daemon; null: there is none. Default: there is none. */
+  readonly findSocket?: () => Promise<string | null>;
   /** Its token is added. */
   readonly secrets: KnownSecrets;
   /** For the page's codes and sessions, ms; default: the wall clock. */
@@ -66,7 +68,17 @@ const MAX_CONNECTIONS = 1024;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const { config, http, version, monitor, log, secrets, now = Date.now, beatMs } = options;
+  const {
+    config,
+    http,
+    version,
+    monitor,
+    log,
+    secrets,
+    findSocket = async () => null,
+    now = Date.now,
+    beatMs,
+  } = options;
   const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
   const { servers, listening, hasPage: mayHavePage, takenBeside } = await openServers(http);
@@ -88,7 +100,7 @@ export async function startHttpService(options: HttpServiceOptions): Promise<Htt
   stack.defer(() => closing.abort());
   const name = newPageName();
   const ofPage = { host: hostHeader(name, port), port, sessions: new Sessions(now), now };
-  const live = { maskSoFar: secrets.maskedSoFar, beatMs, closing: closing.signal };
+  const live = { maskSoFar: secrets.maskedSoFar, findSocket, beatMs, closing: closing.signal };
   const page = key === null ? null : createPage({ ...shared, ...ofPage, ...live, key });
   // Other parts of the process use the global objects.
   const untouched = { overrideGlobalObjects: false };

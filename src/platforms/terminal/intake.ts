@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { answerText, type CommandAnswer } from "../../core/card.ts";
 import { errorMessage, unreachable } from "../../core/errors.ts";
 import type { ChannelOnPlatform, InboundEvent, InboundMessage, Receipt } from "../../core/message.ts";
@@ -37,7 +38,7 @@ export async function receive(inbox: PlatformInbox, event: InboundEvent): Promis
   }
 }
 
-function placeOf({ channel, multi }: Session): ChannelOnPlatform {
+function placeOf({ channel, multi }: Pick<Session, "channel" | "multi">): ChannelOnPlatform {
   return {
     channel: { platform: PLATFORM_NAME, name: channel },
     kind: multi ? "channel" : "dm",
@@ -46,7 +47,11 @@ function placeOf({ channel, multi }: Session): ChannelOnPlatform {
 }
 
 /** A message that a person typed into the session's own channel. */
-export function typedMessage(session: Session, speaker: string, text: string): InboundMessage {
+export function typedMessage(
+  session: Pick<Session, "channel" | "multi" | "newId" | "now">,
+  speaker: string,
+  text: string,
+): InboundMessage {
   return {
     type: "message",
     ...placeOf(session),
@@ -59,7 +64,7 @@ export function typedMessage(session: Session, speaker: string, text: string): I
 }
 
 /** Why a typed message will bring no reply, in words for the person; null if one is to be expected. */
-export function refusal(intake: Intake, session: Session): string | null {
+export function refusal(intake: Intake, session: Pick<Session, "channel">): string | null {
   switch (intake.outcome) {
     case "accepted":
       return null;
@@ -101,5 +106,15 @@ export async function runCommand(
     return name === "help" ? `${answerText(answer).trimEnd()}\n${SESSION_HELP}` : answer;
   } catch (error) {
     return `/${name} failed: ${errorMessage(error)}`;
+  }
+}
+
+/** The author of messages that name no speaker: the user of the operating system. */
+export function defaultSpeaker(): string {
+  try {
+    return userInfo().username || "you";
+  } catch {
+    // The user has no entry in the system's table, as in some containers.
+    return "you";
   }
 }

@@ -1,7 +1,7 @@
-import { userInfo } from "node:os";
 import process from "node:process";
 import type { PlatformCommand } from "../platform.ts";
 import type { InputHistory } from "./presenters/presenter.ts";
+import { defaultSpeaker } from "./intake.ts";
 import type { TurnFeed } from "./turn-news.ts";
 import { type TerminalMode, TerminalPlatform } from "./terminal-platform.ts";
 
@@ -51,13 +51,4 @@ export function createProcessTerminal(options: ProcessTerminalOptions): Terminal
 export function chooseMode(isJsonl: boolean): TerminalMode {
   if (isJsonl) return "jsonl";
   return process.stdin.isTTY && process.stdout.isTTY ? "interactive" : "lines";
-}
-
-function defaultSpeaker(): string {
-  try {
-    return userInfo().username || "you";
-  } catch {
-    // The user has no entry in the system's table, as in some containers.
-    return "you";
-  }
 }

@@ -15,13 +15,16 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Logger } from "pino";
 import { withDeadline } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
+import { formatAddress } from "../../../core/ids.ts";
 import { weirCommand } from "../../../files/installation.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
+import { PLATFORM_NAME } from "../../../platforms/terminal/intake.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import { LIVE_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
 import { proofOf, readCode } from "./codes.ts";
+import { PageChats } from "./chat/page-chats.ts";
 import { EVENTS_PATH } from "./channel/live-line.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import type { Session, Sessions } from "./sessions.ts";
@@ -44,6 +47,8 @@ export interface PageParts {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
+  /** Finds the socket by which chats attach to this daemon; null: there is none. */
+  readonly findSocket: () => Promise<string | null>;
   /** Ends what the page has begun. */
   readonly closing: AbortSignal;
   /** ms */
@@ -85,10 +90,13 @@ export function createPage(parts: PageParts): Hono<Env> {
     // Also a secret that became one only when control characters were removed.
     c.html(mask(String(await markup)), status);
   const tuneRuns = new TuneRuns(parts.closing);
+  const live = new LiveStreams({ ...parts, reports });
+  const isWatched = (name: string): boolean => live.isWatched(formatAddress({ platform: PLATFORM_NAME, name }));
+  const chats = new PageChats({ ...parts, isWatched });
   const askedBy = (c: Context<Env>): Asked => {
     const query = (name: string): string => c.req.query(name) ?? "";
     const { formToken } = c.var.session;
-    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns, formToken };
+    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns, chats, formToken };
   };
   page.use(async (c, next) => {
     await next();
@@ -111,7 +119,6 @@ export function createPage(parts: PageParts): Hono<Env> {
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );
   const failures = new Failures(parts.now);
-  const live = new LiveStreams({ ...parts, reports });
   page.post("/page/sign-in", async (c) => {
     const why = await signIn(c, parts, failures);
     // It has ended the session before.

@@ -1,5 +1,6 @@
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
+import type { PageChats } from "./chat/page-chats.ts";
 import type { Markup } from "./markup.ts";
 import type { TuneRuns } from "./what-if/tune-process.ts";
 
@@ -22,6 +23,7 @@ export interface Asked {
   /** Aborts when the browser closes the request. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
+  readonly chats: PageChats;
   /** Each form that acts sends it: `actForm` adds it. */
   readonly formToken: string;
 }

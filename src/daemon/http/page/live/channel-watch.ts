@@ -67,7 +67,8 @@ interface RowSent {
  */
 export class ChannelWatch implements AsyncDisposable {
   readonly #parts: WatchParts;
-  readonly #name: string;
+  /** `platform:name` */
+  readonly name: string;
   readonly #id: ChannelRow["id"];
   readonly #readers = new Set<Reader>();
   readonly #loop = new PollLoop(async () => this.#look());
@@ -86,7 +87,7 @@ export class ChannelWatch implements AsyncDisposable {
   constructor(parts: WatchParts, channel: Pick<ChannelRow, "id" | "address">) {
     this.#parts = parts;
     this.#id = channel.id;
-    this.#name = formatAddress(channel.address);
+    this.name = formatAddress(channel.address);
   }
 
   get isWatched(): boolean {
@@ -106,7 +107,7 @@ export class ChannelWatch implements AsyncDisposable {
     if (news.type === "log_changed") {
       if (news.id === null) this.#mayBeOld = true;
       if (news.id === null || news.id === this.#id) this.#lookSoon();
-    } else if (news.channel === this.#name) {
+    } else if (news.channel === this.name) {
       this.#draft = news;
       this.#draftSoon ??= setTimeout(() => {
         this.#draftSoon = undefined;
@@ -117,7 +118,7 @@ export class ChannelWatch implements AsyncDisposable {
 
   /** Returns at once: a turn calls it. */
   hear(event: WeirEvent): void {
-    if (event.channel !== this.#name) return;
+    if (event.channel !== this.name) return;
     switch (event.type) {
       case "turn_started":
         // What an earlier attempt has shown is void; what an ended turn has shown stays until its row is there.
@@ -187,7 +188,7 @@ export class ChannelWatch implements AsyncDisposable {
     try {
       if (this.isWatched) await this.#parts.inTurn(async () => this.#read());
     } catch (error) {
-      this.#parts.log.debug({ channel: this.#name, why: errorMessage(error) }, "page_stream_not_read");
+      this.#parts.log.debug({ channel: this.name, why: errorMessage(error) }, "page_stream_not_read");
       // The channel has this name no more.
       if (error instanceof HTTPException) for (const { stream } of this.#readers) stream.close();
     }
@@ -203,7 +204,7 @@ export class ChannelWatch implements AsyncDisposable {
     this.#mayBeOld = false;
     this.#isAsked = false;
     const ended = this.#ends.length;
-    const channel = await findChannel(daemon, this.#name);
+    const channel = await findChannel(daemon, this.name);
     // Before the rows: a later change is found by the next reading.
     const changes = await store.memories.takenBack(this.#id);
     const isHere = !(await homes.isElsewhere(this.#id));
@@ -232,7 +233,7 @@ export class ChannelWatch implements AsyncDisposable {
     const { daemon, mask } = this.#parts;
     const { time } = daemon.staffOf(channel).agent;
     return masked(entries, mask).map((entry) => {
-      const row = masked(rowOf(entry, { channel, name: this.#name, time }), mask);
+      const row = masked(rowOf(entry, { channel, name: this.name, time }), mask);
       const json = JSON.stringify(row);
       const print = hash("sha1", json);
       const isChanged = prints.get(entry.seq) !== print;

@@ -88,6 +88,11 @@ export class LiveStreams {
     }
   }
 
+  /** @param name of a channel, `platform:name` */
+  isWatched(name: string): boolean {
+    return [...this.#watches.values()].some((watch) => watch.name === name);
+  }
+
   /** Closes the streams of a session. */
   end(secret: string): void {
     for (const slot of this.#slots) {

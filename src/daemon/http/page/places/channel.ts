@@ -18,6 +18,7 @@ import { nextRequest } from "../channel/next-request.ts";
 import type { Position } from "../live/position.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
+import { mayBeTalkedIn, sayForm } from "./say.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
@@ -36,7 +37,7 @@ interface ChannelView extends Pick<Conversation, "range" | "entries" | "channel"
 export const channelPlace: Place = {
   path: "/page/channel",
   name: null,
-  async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
+  async show({ reports, mask, query, signal, formToken }: Asked): Promise<Shown> {
     const view = await reports.read(async (daemon): Promise<ChannelView> => {
       const channel = await findChannel(daemon, query("id"));
       // Before anything is read: a later change is told by the stream.
@@ -72,7 +73,7 @@ export const channelPlace: Place = {
         position: isNewest ? { seq, settledTo, changes } : null,
       };
     }, signal);
-    return { title: view.card.title, body: channelBody(view) };
+    return { title: view.card.title, body: channelBody(view, formToken) };
   },
 };
 
@@ -90,7 +91,7 @@ function shareIn(
       : tokens / usableTokens(budgetOf(answering, model));
 }
 
-function channelBody(view: ChannelView): Markup {
+function channelBody(view: ChannelView, formToken: string): Markup {
   const { card, report, timeline, time, path, span, range, entries, channel, position } = view;
   const newest = entries.at(-1);
   return html`<h1>${card.title}</h1>
@@ -109,6 +110,7 @@ function channelBody(view: ChannelView): Markup {
         </p>
         ${conversation({ report, range, entries, channel, time })}
         ${position === null ? "" : liveLine(report.channel, position)}
+        ${position !== null && mayBeTalkedIn(report.channel) ? sayForm({ formToken }, report.channel) : ""}
       </section>
       <aside data-derived>${nextRequest(report, card, time)}</aside>
     </div>`;

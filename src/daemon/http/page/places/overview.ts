@@ -8,6 +8,7 @@ import type { Check } from "../../../metrics/readiness.ts";
 import { masked } from "../../masked.ts";
 import { channelPath, type Markup, meter, table } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
+import { sayForm } from "./say.ts";
 
 const CHANNELS_ON_PAGE = 50;
 const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -16,7 +17,7 @@ const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "
 export const overviewPlace: Place = {
   path: "/",
   name: "Overview",
-  async show({ reports, readiness, mask, query, signal }: Asked): Promise<Shown> {
+  async show({ reports, readiness, mask, query, signal, formToken }: Asked): Promise<Shown> {
     const from = numberIn(query("before")) ?? undefined;
     const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
     const { checks } = await readiness.report();
@@ -27,7 +28,7 @@ export const overviewPlace: Place = {
         <h2>State</h2>
         ${stateTable(shown.checks)}
         <h2>Channels</h2>
-        ${shown.channels.length === 0 ? noChannels() : channelTable(shown.channels)}
+        ${shown.channels.length === 0 ? noChannels({ formToken }) : channelTable(shown.channels)}
         ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}`,
     };
   },
@@ -45,11 +46,12 @@ function stateTable(checks: readonly Check[]): Markup {
   </table>`;
 }
 
-function noChannels(): Markup {
+function noChannels(asked: Pick<Asked, "formToken">): Markup {
   return html`<p>
-    No channel has a message yet: write to the agent where it listens, or run
-    <code>${weirCommand("chat")}</code>.
-  </p>`;
+      No channel has a message yet: write to the agent where it listens, or run
+      <code>${weirCommand("chat")}</code>.
+    </p>
+    ${sayForm(asked, null)}`;
 }
 
 function channelTable(channels: Awaited<ReturnType<Asked["reports"]["list"]>>["channels"]): Markup {

@@ -4,6 +4,7 @@ import { forgetAct, forgetPlace } from "./forget.ts";
 import { channelAct, channelActsPlace } from "./channel-acts.ts";
 import { memoriesPlace } from "./memories.ts";
 import { overviewPlace } from "./overview.ts";
+import { sayAct } from "./say.ts";
 import { sourcePlace } from "./source.ts";
 import { whatIfPlace } from "./what-if.ts";
 import { checkAct, editPlace, saveAct } from "./edit-settings.ts";
@@ -32,4 +33,4 @@ export const PLACES: readonly Place[] = [
 export const DOWNLOADS: readonly Download[] = [usageDownload];
 
 /** All that forms of the page do. */
-export const ACTS: readonly Act[] = [waitingAct, channelAct, forgetAct, checkAct, saveAct];
+export const ACTS: readonly Act[] = [waitingAct, channelAct, sayAct, forgetAct, checkAct, saveAct];
