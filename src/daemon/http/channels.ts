@@ -35,6 +35,7 @@ export type ReportedDaemon = Pick<
   | "reload"
   | "checkConfiguration"
   | "events"
+  | "readSchema"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
