@@ -52,7 +52,14 @@ export interface Daemon
   readonly store: Store;
   readonly features: Pick<
     OpenFeatures,
-    keyof FolderTexts | "readWaitedFor" | "serviceOf" | "channelLists" | "inbox" | "act" | "readWork"
+    | keyof FolderTexts
+    | "readWaitedFor"
+    | "serviceOf"
+    | "channelLists"
+    | "inbox"
+    | "act"
+    | "readWork"
+    | "lists"
   >;
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;

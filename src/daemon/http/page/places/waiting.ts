@@ -13,6 +13,7 @@ import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { actForm, channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
 import type { Act, Asked, Place, Shown } from "../place.ts";
+import { listsMarkup, readLists } from "./waiting-lists.ts";
 
 /** Rows of each list. */
 const ROWS = 50;
@@ -35,8 +36,10 @@ export const waitingPlace: Place = {
   path: "/page/waiting",
   name: "Waiting",
   async show({ reports, mask, signal, formToken }: Asked): Promise<Shown> {
-    const view = await reports.read(async (daemon) => readWaiting(daemon, mask), signal);
-    return { title: "Waiting", body: waitingBody(view, formToken) };
+    const { view, lists } = await reports.read(async (daemon) => {
+      return { view: await readWaiting(daemon, mask), lists: await readLists(daemon, mask) };
+    }, signal);
+    return { title: "Waiting", body: html`${waitingBody(view, formToken)} ${listsMarkup(lists)}` };
   },
 };
 
