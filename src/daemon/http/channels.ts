@@ -36,6 +36,7 @@ export type ReportedDaemon = Pick<
   | "checkConfiguration"
   | "events"
   | "readSchema"
+  | "search"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */

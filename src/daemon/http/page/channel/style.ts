@@ -37,6 +37,8 @@ p.omitted { border-left-color: var(--warn); border-left-style: dashed; }
 .log { list-style: none; font-size: 14px; margin: 8px 0; padding: 0; }
 .log li { display: grid; grid-template-columns: 3rem 9rem minmax(0, 1fr); gap: 0 8px; padding: 2px 8px; border-left: 4px solid transparent; }
 .log li:target { background: var(--band-bg); }
+.log li.result { border-left-color: var(--link); background: var(--band-bg); }
+h2.result { font-size: 16px; }
 .log li.ahead { border-left: 4px dotted var(--band); }
 .log li.note { display: block; font-size: 14px; margin-top: 8px; }
 .log time, .log small, .log .tool { color: var(--dim); }

@@ -5,6 +5,7 @@ import { channelAct, channelActsPlace } from "./channel-acts.ts";
 import { memoriesPlace } from "./memories.ts";
 import { overviewPlace } from "./overview.ts";
 import { sourcePlace } from "./source.ts";
+import { searchPlace } from "./search.ts";
 import { whatIfPlace } from "./what-if.ts";
 import { checkAct, editPlace, saveAct } from "./edit-settings.ts";
 import { settingsPlace } from "./settings.ts";
@@ -18,6 +19,7 @@ export const PLACES: readonly Place[] = [
   waitingPlace,
   channelPlace,
   sourcePlace,
+  searchPlace,
   turnPlace,
   whatIfPlace,
   channelActsPlace,
