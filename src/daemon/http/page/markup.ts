@@ -173,6 +173,11 @@ export function entryPath(
 /** Entries that are shown with one that is looked for, on each side. */
 const ENTRIES_BESIDE = 50;
 
+/** A channel as it was. @param name `platform:name` @param at ms; default: when something happened first on its last day */
+export function replayPath(name: string, at?: number): string {
+  return `${ofChannel("replay", name)}${at === undefined ? "" : `&at=${at}`}`;
+}
+
 /** Looks for something in a channel. @param name `platform:name` @param asked default: nothing yet */
 export function searchPath(name: string, asked: Readonly<Record<string, string>> = {}): string {
   const given = Object.entries(asked).filter(([, value]) => value !== "");

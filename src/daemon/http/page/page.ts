@@ -19,7 +19,7 @@ import { weirCommand } from "../../../files/installation.ts";
 import { isSameSecret } from "../../../network/same-secret.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
-import { LIVE_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
+import { LIVE_ASSET, REPLAY_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
 import { proofOf, readCode } from "./codes.ts";
 import { EVENTS_PATH } from "./channel/live-line.ts";
@@ -106,7 +106,7 @@ export function createPage(parts: PageParts): Hono<Env> {
     c.text(proofOf(parts.key, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
   );
   page.use("*", fromOwnName(host), onlyForms(host));
-  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET])
+  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET, REPLAY_ASSET])
     page.get(path, (c) =>
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );

@@ -78,7 +78,7 @@ export const channelPlace: Place = {
 };
 
 /** Measures requests of the agent that the report is about by its windows. */
-function shareIn(
+export function shareIn(
   { staffOf }: Pick<ReportedDaemon, "staffOf">,
   channel: ChannelRow,
   report: Pick<ChannelReport, "agent">,

@@ -5,6 +5,7 @@ import { channelAct, channelActsPlace } from "./channel-acts.ts";
 import { memoriesPlace } from "./memories.ts";
 import { overviewPlace } from "./overview.ts";
 import { sourcePlace } from "./source.ts";
+import { replayPlace } from "./replay.ts";
 import { searchPlace } from "./search.ts";
 import { whatIfPlace } from "./what-if.ts";
 import { checkAct, editPlace, saveAct } from "./edit-settings.ts";
@@ -19,6 +20,7 @@ export const PLACES: readonly Place[] = [
   waitingPlace,
   channelPlace,
   sourcePlace,
+  replayPlace,
   searchPlace,
   turnPlace,
   whatIfPlace,
