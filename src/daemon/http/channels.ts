@@ -37,6 +37,7 @@ export type ReportedDaemon = Pick<
   | "events"
   | "readSchema"
   | "search"
+  | "status"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */
