@@ -102,8 +102,9 @@ export function signInPage(why: string | null): Markup {
   );
 }
 
+/** A narrow page scrolls it, also by keys. */
 export function table(heads: readonly string[], rows: readonly (readonly (Markup | string)[])[]): Markup {
-  return html`<table>
+  return html`<table tabindex="0">
     <thead>
       <tr>
         ${heads.map((head) => html`<th scope="col">${head}</th>`)}
