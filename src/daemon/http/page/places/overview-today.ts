@@ -7,6 +7,7 @@ import { instantOf } from "../../../../async/occurrences.ts";
 import type { NamedPurse } from "../../../../budget/budgets.ts";
 import { formatAddress } from "../../../../core/ids.ts";
 import type { CompactedChannel } from "../../../../store/channels/overview.ts";
+import { isPresent, type Member } from "../../../../store/channels/members.ts";
 import type { SchemaState } from "../../../../store/database/migrate.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
@@ -30,6 +31,8 @@ interface Today {
   /** See `countWaiting`. */
   readonly waiting: readonly string[];
   readonly schema: SchemaState;
+  /** The daemons of its cluster that are there, with their versions; empty: it is alone. */
+  readonly members: readonly Pick<Member, "name" | "version">[];
 }
 
 const VERSION = readVersion();
@@ -40,18 +43,20 @@ export async function readToday(daemon: ReportedDaemon, mask: (text: string) => 
   const { config, time } = current.setup.agents.first.agent;
   const now = new Date();
   const midnight = instantOf(`${time.day(now)}T00:00`, config.timeZone) ?? now;
-  const [usages, compacted, waiting, schema] = await Promise.all([
+  const [usages, compacted, waiting, schema, members] = await Promise.all([
     store.usage.by("agent", { since: midnight }, config.timeZone),
     store.overview.compactedChannels(CHANNELS),
     readWaiting(daemon, mask),
     daemon.readSchema(),
+    store.members.all(),
   ]);
   const usage = reportUsage("agent", midnight, usages, (model) => models.priceOf(model));
   const low = budgets.all().slice(0, BUDGETS);
-  return { ...masked({ usage, budgets: low, compacted }, mask), waiting: countWaiting(waiting), schema };
+  const shown = { usage, budgets: low, compacted, members: members.filter(isPresent) };
+  return { ...masked(shown, mask), waiting: countWaiting(waiting), schema };
 }
 
-export function todayMarkup({ usage, budgets, compacted, waiting, schema }: Today): Markup {
+export function todayMarkup({ usage, budgets, compacted, waiting, schema, members }: Today): Markup {
   const { calls, cost } = usage.total;
   const spent =
     calls === 0 ? "No model was called." : `${counted(calls, "model call")}: ${describeCost(cost)}.`;
@@ -67,7 +72,15 @@ export function todayMarkup({ usage, budgets, compacted, waiting, schema }: Toda
     <h2>Compactions in a day</h2>
     ${compactedMarkup(compacted)}
     <h2>Versions</h2>
-    <p>Weir ${VERSION}, Node ${process.version.slice(1)}, ${describeSchema(schema)}</p>`;
+    <p>Weir ${VERSION}, Node ${process.version.slice(1)}, ${describeSchema(schema)}</p>
+    ${
+      members.length === 0
+        ? ""
+        : html`<p>
+            In the cluster:
+            ${members.map(({ name, version }) => displayableLine(`${name} ${version}`)).join(", ")}
+          </p>`
+    }`;
 }
 
 function compactedMarkup(compacted: readonly CompactedChannel[]): Markup {

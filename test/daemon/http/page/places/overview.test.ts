@@ -82,6 +82,17 @@ test("money has the figures of `weir usage`, and landings and emergencies are th
   assert.match(body, /<td>agent main<\/td><td>main<\/td><td>[\d,]+ of 1,000,000 tokens<\/td>/);
 });
 
+test("the daemons of a cluster that are there stand with their versions, and none that is gone", async () => {
+  assert.doesNotMatch(await overview(), /In the cluster:/);
+  await beside.sql(
+    `insert into members (id, name, version, host, pid, started_at, seen_at, held, vitals)
+     select gen_random_uuid(), name, '0.1.' || n, 'host', n, now(), now() - n * interval '40 minutes', '{}', '{}'
+       from (values ('east<b>', 0), ('west', 1)) m (name, n)`,
+  );
+  assert.match(await overview(), /<p>\s*In the cluster:\s+east&lt;b&gt; 0\.1\.0\s*<\/p>/);
+  await beside.sql("delete from members");
+});
+
 test("what waits is counted, and leads to its list; a list that is full may be longer", async () => {
   await beside.sql(
     `insert into pairing_requests (platform, person, name, channel, code, said_to, said_ids)

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openStore } from "../../../../store/open-store.ts";
-import { coverRoom } from "../../../../support/covered.ts";
+import { openCluster } from "../../../../support/cluster/test-cluster.ts";
+import { coverRoom, indexAll } from "../../../../support/covered.ts";
 import { createTestDatabase } from "../../../../support/database.ts";
 import { text } from "../../../../support/model-behaviours.ts";
 import { startModelServer } from "../../../../support/model-server.ts";
@@ -175,4 +176,23 @@ test("what cannot be shown is told: a quiet channel, none, nobody signed in, a m
   assert.match(await replay("long", 9e15), /10,002 entries in the log/);
   assert.equal((await page.get("/page/replay?id=test:none", operator)).status, 404);
   assert.equal((await page.get("/page/replay?id=test:long")).status, 401);
+});
+
+test("a channel that another daemon of the cluster runs is searched and replayed as any other", async () => {
+  await using database = await createTestDatabase();
+  await using cluster = await openCluster({ connection: database.connection });
+  await cluster.cluster.give("b");
+  const { a, b, server } = cluster;
+  await a.say("where is the anchor?", { room: "gauge" });
+  await b.event("reply_delivered", (event) => event.channel === "test:gauge");
+  await indexAll(b.daemon.store.search);
+  const config = await readConfig({ connection: database.connection, modelUrl: server.url });
+  await using elsewhere = await startPage(a.daemon, config, Date.now());
+  const signedIn = await elsewhere.signIn();
+  const read = async (where: string): Promise<string> => (await elsewhere.get(where, signedIn)).body;
+  assert.match(await read("/page/search?id=test:gauge&q=anchor"), /result[^]*where is the anchor/);
+  assert.match(
+    await read("/page/replay?id=test:gauge&at=9999999999999"),
+    /2 entries in the log[^]*anchor\?[^]*noted/,
+  );
 });
