@@ -30,7 +30,7 @@ a { color: var(--link); }
 h1 { font-size: 28px; margin: 16px 0; overflow-wrap: anywhere; }
 h2 { font-size: 20px; margin: 24px 0 8px; }
 header, nav { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; }
-header form { margin-left: auto; }
+header form.act { margin-left: auto; }
 .dim { color: var(--dim); font-size: 14px; }
 .ok::before { content: "✓ "; } .ok { color: var(--ok); }
 .warn::before { content: "! "; } .warn { color: var(--warn); }

@@ -246,7 +246,7 @@ function runningMarkup(name: string, { running }: ChannelThen): Markup | "" {
     : html` <a href="${turnPath(name, running)}">Turn ${String(running)}</a> was at work.`;
 }
 
-/** What no row tells any more. */
+/** Says that no row tells whether messages were omitted then. */
 function omissionNote(channel: ChannelRow, { was, coveredTo }: ReplayedMoment): Markup | "" {
   if (was.omittedTo !== null || channel.omittedTo <= coveredTo) return "";
   return html`<p class="dim">
