@@ -1,6 +1,7 @@
 // proves: src/daemon/http/page/places/replay.ts, src/daemon/http/page/replay/moments.ts, src/store/channels/replay.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { resetAtHome } from "../../../../../src/admin/requests/at-home.ts";
 import { openStore } from "../../../../store/open-store.ts";
 import { openCluster } from "../../../../support/cluster/test-cluster.ts";
 import { coverRoom, indexAll } from "../../../../support/covered.ts";
@@ -147,6 +148,21 @@ test("a merged summary stands only from when it was made; before, those that it 
   const late = await replay("mill", Date.now());
   assert.match(late, /Both halves/);
   assert.doesNotMatch(late, /First half|Second half/);
+});
+
+test("before a reset the conversation and its summary stand, after it nothing of them", async () => {
+  await ask("dock", "the first");
+  await coverRoom(connection, "dock", "They began.");
+  await ask("dock", "the second");
+  await hourPasses();
+  const found = await weir.daemon.store.channels.find({ platform: "test", name: "dock" });
+  assert.ok(found !== undefined);
+  assert.equal(await resetAtHome(weir.daemon, found.id), true);
+  await ask("dock", "the third");
+  assert.match(await replay("dock", Date.now() - 0.9 * HOUR), /They began\.[^]*the second/);
+  const after = await replay("dock", Date.now());
+  assert.match(after, /⟲ Reset: the model is shown nothing of entries 1–4\.[^]*the third/);
+  assert.doesNotMatch(after, /They began|the second/);
 });
 
 test("older entries of a moment have pages of their own, and a long log is looked up by halves", async () => {
