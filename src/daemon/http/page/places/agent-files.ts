@@ -39,7 +39,7 @@ export function agentFilesMarkup(agents: readonly AgentFiles[]): Markup {
     ${
       rows.length === 0
         ? html`<p class="dim">
-            None: an agent reads SOUL.md, rules, notes and skills from a folder of its name, beside the
+            None: an agent reads SOUL.md, rules, notes and more from a folder of its name, beside the
             configuration in <code>agents/</code>.
           </p>`
         : html`<p class="dim">

@@ -160,9 +160,9 @@ test("before a reset the conversation and its summary stand, after it nothing of
   assert.equal(await resetAtHome(weir.daemon, found.id), true);
   await ask("dock", "the third");
   assert.match(await replay("dock", Date.now() - 0.9 * HOUR), /They began\.[^]*the second/);
-  const after = await replay("dock", Date.now());
-  assert.match(after, /⟲ Reset: the model is shown nothing of entries 1–4\.[^]*the third/);
-  assert.doesNotMatch(after, /They began|the second/);
+  const late = await replay("dock", Date.now());
+  assert.match(late, /⟲ Reset: the model is shown nothing of entries 1–4\.[^]*the third/);
+  assert.doesNotMatch(late, /They began|the second/);
 });
 
 test("older entries of a moment have pages of their own, and a long log is looked up by halves", async () => {
