@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { glob, readdir, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { readTextFile } from "../config/text-file.ts";
 import { type AgentFile, type AgentFiles, type Glob, NO_FILES } from "../context/sections/section.ts";
@@ -67,6 +67,17 @@ interface Candidate {
   readonly path: string;
 }
 
+/** A file of an agent's folder, for its operator. */
+export interface ListedFile {
+  /** As the operator knows it: `agents/main/SOUL.md`. */
+  readonly path: string;
+  readonly bytes: number;
+  /** It cannot be used as it is; null: it can. */
+  readonly problem: string | null;
+  /** The agent writes it, beside people. */
+  readonly isAgents: boolean;
+}
+
 /** An agent's folder: SOUL.md, rules, notes, skills. It only reads; features may write other files there. */
 export class AgentFolder {
   readonly #parts: AgentFolderParts;
@@ -99,6 +110,28 @@ export class AgentFolder {
   /** The content at the last check. */
   get current(): AgentFiles {
     return this.#current;
+  }
+
+  /** The files of the last check, and those that the agent has written of its channels, each up to a number. */
+  async list(most: number): Promise<readonly ListedFile[]> {
+    const { shownAs, own } = this.#parts;
+    const read = Array.from(this.#known, ([path, { size, problem }]) => {
+      return { path: posix.join(shownAs, path), bytes: size, problem, isAgents: false };
+    });
+    if (own == null) return read.slice(0, most);
+    const written: ListedFile[] = [];
+    for await (const path of glob("channels/*/{MEMORY.md,memory/*.md}", { cwd: own.root })) {
+      const found = await stat(join(own.root, path)).catch(() => null);
+      if (found?.isFile() === true)
+        written.push({
+          path: posix.join(own.shownAs, path),
+          bytes: found.size,
+          problem: null,
+          isAgents: true,
+        });
+      if (written.length >= most) break;
+    }
+    return [...read.slice(0, most), ...written];
   }
 
   /** Paths of the other files of a skill, in its folder. */

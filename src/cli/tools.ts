@@ -1,3 +1,4 @@
+import { serverTroubles, toolsWithoutRoom } from "../admin/reports/server-list.ts";
 import type { AgentEvents, StaffedAgent } from "../agents.ts";
 import { openModels } from "../llm/model-provider.ts";
 import { tokensOf } from "../mcp/server-tools.ts";
@@ -41,13 +42,8 @@ async function describe({ agent, serverTools }: StaffedAgent): Promise<string> {
   ]);
   const all = tools.reduce((sum, { spec }) => sum + tokensOf(spec), 0);
   const head = `agent ${agent.config.id}: ${counted(tools.length, "tool")}, about ${formatNumber(all)} tokens in each request`;
-  const troubles = connections.flatMap(({ config, listing, problem }) => [
-    ...(problem === null && listing !== null
-      ? []
-      : [`✗ server ${config.name} cannot be reached: ${problem ?? "it does not answer"}`]),
-    ...(listing?.problems ?? []).map((why) => `? server ${config.name}: left out: ${why}`),
-  ]);
-  const leftOut = (serverTools?.leftOut ?? []).map((name) => `? no room in a request for ${name}`);
+  const troubles = connections.flatMap(serverTroubles);
+  const leftOut = toolsWithoutRoom(serverTools?.leftOut ?? []);
   return [head, ...padColumns(rows, "  "), ...troubles, ...leftOut].join("\n  ");
 }
 

@@ -16,6 +16,7 @@ import type { Config } from "../config/config.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
 import type { Meaning } from "../memory/meaning.ts";
+import { ChannelSearch } from "../memory/channel-search.ts";
 import { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
 import type { MemberStore } from "../store/channels/members.ts";
@@ -73,6 +74,7 @@ export interface Channels extends LiveChannels {
   readonly breaker: Breaker;
   readonly budgets: Budgets;
   readonly lostModels: LostModels;
+  readonly search: ChannelSearch;
 }
 
 function homesOf(
@@ -121,6 +123,7 @@ export function createChannels(
   const budgets = stack.use(new Budgets({ ...base, agents: config.agents, usage: store.usage, priceOf }));
   const contexts = stack.use(new ContextRecorder(store.contextRecords, log));
   const homes = homesOf(cluster, platforms, base, stack);
+  const recall = new Recall({ search: store.search, now: Date.now, meaning });
   const live = createLiveChannels({
     ...base,
     homes,
@@ -129,7 +132,7 @@ export function createChannels(
     ...config.daemon,
     lookUpWithinMs,
     contexts,
-    recall: new Recall({ search: store.search, now: Date.now, meaning }),
+    recall,
     agentOf: staffOf,
     streams: (channel) => bindingOf(channel)?.streaming ?? true,
     compaction: {
@@ -144,5 +147,6 @@ export function createChannels(
   });
   const choosable = (): Iterable<string> => current.setup.agents.choosable;
   const lostModels = stack.use(new LostModels({ ...base, channels: store.channelModels, choosable }));
-  return { ...live, contexts, breaker, budgets, lostModels };
+  const search = new ChannelSearch({ ...base, recall, lines: store.lines });
+  return { ...live, contexts, breaker, budgets, lostModels, search };
 }

@@ -18,6 +18,7 @@ import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setu
 import { createIngress, openTranscription } from "./ingress.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
+import type { ChannelSearch } from "../memory/channel-search.ts";
 import { openIndexes } from "../memory/indexes.ts";
 import { RecallMemories } from "../memory/recall-memories.ts";
 import type { Platform, PlatformInbox } from "../platforms/platform.ts";
@@ -52,12 +53,20 @@ export interface Daemon
   readonly store: Store;
   readonly features: Pick<
     OpenFeatures,
-    keyof FolderTexts | "readWaitedFor" | "serviceOf" | "channelLists" | "inbox" | "act" | "readWork"
+    | keyof FolderTexts
+    | "readWaitedFor"
+    | "serviceOf"
+    | "channelLists"
+    | "inbox"
+    | "act"
+    | "readWork"
+    | "lists"
   >;
   readonly current: Readonly<CurrentSetup>;
   readonly events: Events;
   readonly models: Models;
   readonly budgets: Pick<Budgets, "all">;
+  readonly search: Pick<ChannelSearch, "find">;
   readonly inbox: PlatformInbox;
   readonly readSchema: () => Promise<SchemaState>;
   /** See `OpenFeatures`. */

@@ -97,7 +97,7 @@ export interface FeatureWork {
 }
 
 export interface InboxAsked {
-  /** Of the items. */
+  /** Of the items, or of the lines. */
   readonly limit: number;
   /** Takes the operator's secrets out of a text: before it is cut. */
   readonly masked: (text: string) => string;
@@ -136,6 +136,22 @@ export interface ActOutcome {
   /** False: nothing was changed by it. */
   readonly isDone: boolean;
   readonly sentence: string;
+}
+
+/** What of a feature there is in all channels, for an operator to read. */
+export interface FeatureList {
+  readonly label: string;
+  readonly lines: readonly FeatureLine[];
+  /** The list was cut. */
+  readonly isMore: boolean;
+  /** How there comes to be something, in a sentence. */
+  readonly howTo: string;
+}
+
+export interface FeatureLine {
+  /** Null: it is of no channel. */
+  readonly channel: ChannelAddress | null;
+  readonly text: string;
 }
 
 /** The operator, as channels name who has decided or chosen there. */
@@ -199,6 +215,8 @@ export interface OpenFeature<Service, Kit> extends Partial<AsyncDisposable> {
   inbox?(asked: InboxAsked): Promise<readonly WaitingItem[]>;
   /** Acts on one of them for the operator, as a command does. Default: its items have no acts. */
   act?(asked: ActAsked): Promise<ActOutcome>;
+  /** What there is of it in all channels, by the words of its commands. Default: nothing. */
+  list?(asked: InboxAsked): Promise<FeatureList>;
   /** What it knows of a channel, for an operator. Default: nothing. */
   channelLists?(channel: ChannelId, time: TimeFormat): Promise<Card["lists"]>;
   /** What a settled turn still waits for, as the end of a sentence about its message; null, the default: nothing. */

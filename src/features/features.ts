@@ -35,6 +35,7 @@ import type {
   ActAsked,
   ActOutcome,
   Feature,
+  FeatureList,
   FeatureSetup,
   FeatureWork,
   FeatureWorker,
@@ -213,6 +214,16 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   async act(feature: string, asked: ActAsked): Promise<ActOutcome> {
     const outcome = await this.#open.get(feature)?.act?.(asked);
     return outcome ?? { isDone: false, sentence: "There is no such thing to act on." };
+  }
+
+  /** What there is of each feature in all channels, for an operator. */
+  async lists(asked: InboxAsked): Promise<readonly FeatureList[]> {
+    return flattened(
+      [...this.#open.values()].map(async (opened) => {
+        const list = await opened.list?.(asked);
+        return list === undefined ? [] : [list];
+      }),
+    );
   }
 
   /** What the features know of a channel, for an operator. */

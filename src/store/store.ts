@@ -43,6 +43,7 @@ import { ReactionStore } from "./log/reactions.ts";
 import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
 import { SpeakerStore } from "./channels/speakers.ts";
+import { ReplayStore } from "./channels/replay.ts";
 import { TimelineStore } from "./channels/timeline.ts";
 import { SearchStore } from "./search/search.ts";
 import { TurnDetailStore } from "./turns/turn-details.ts";
@@ -120,6 +121,7 @@ export function createStore(
     reactions: new ReactionStore(db),
     overview: new OverviewStore(db),
     timeline: new TimelineStore(db),
+    replay: new ReplayStore(db),
     names: new NameStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, learned),

@@ -59,7 +59,7 @@ export type SectionText = Pick<Section, "kind" | "scope" | "source" | "text">;
 
 export type FolderFiles = Pick<
   AgentFolder,
-  "shownAs" | "current" | "refusal" | "own" | "skillFiles" | "readSkillFile" | "refresh"
+  "shownAs" | "current" | "refusal" | "own" | "list" | "skillFiles" | "readSkillFile" | "refresh"
 >;
 
 export const NO_FOLDER: FolderFiles = {
@@ -67,6 +67,7 @@ export const NO_FOLDER: FolderFiles = {
   current: NO_FILES,
   refusal: null,
   own: null,
+  list: async () => [],
   skillFiles: async () => [],
   readSkillFile: async () => "",
   refresh: () => null,

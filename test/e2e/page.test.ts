@@ -1,9 +1,10 @@
-// proves: src/daemon/http/page/places/what-if.ts, src/daemon/http/page/what-if/tune-process.ts
+// proves: src/daemon/http/page/places/what-if.ts, src/daemon/http/page/what-if/tune-process.ts, src/daemon/http/page/client/replay.ts, src/daemon/http/page/places/turn-log.ts
 // The page of a daemon as an operator finds it: nothing is configured for it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, suite, test } from "node:test";
+import axe from "axe-core";
 import { findBrowser, startBrowser, type Tab } from "../support/browser.ts";
 import { openHome, openSeed } from "../support/e2e.ts";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
@@ -85,6 +86,18 @@ test("who has no channel yet begins to talk on the page, and reads the answer th
   assert.match(body, /Commands are typed in `weir chat`/);
 });
 
+test("a turn shows the lines that the daemon's log has of it", async () => {
+  await world.say("logged", "l1", "is it logged?");
+  await world.untilAnswered();
+  const [, turn = ""] = /&amp;turn=(\d+)"/.exec((await get("/page/turn?id=loopback:logged")).body) ?? [];
+  let shown = "";
+  await until("line of the turn", async () => {
+    shown = (await get(`/page/turn?id=loopback:logged&turn=${turn}`)).body;
+    return /<h2>Log<\/h2>\s*<pre>/.test(shown);
+  });
+  assert.match(shown, new RegExp(`<pre>[^<]*turn +loopback:logged +answered [^<]* turn=${turn} `));
+});
+
 test("a channel's log is played again with other settings, as `weir tune` does it", async () => {
   await world.say("what-if", "m1", "how deep is it?");
   await world.untilAnswered();
@@ -117,8 +130,19 @@ test("a channel's log is played again with other settings, as `weir tune` does i
 
 const NO_BROWSER = "neither Chromium nor Chrome is installed here";
 const program = findBrowser();
-const PLACES = ["/", "/page/waiting", "/page/memories", "/page/usage", "/page/settings"];
-const OF_CHANNEL = ["channel", "turn", "what-if"].map((name) => `/page/${name}?id=loopback:what-if`);
+const PLACES = [
+  "/",
+  "/page/waiting",
+  "/page/memories",
+  "/page/usage",
+  "/page/settings",
+  "/page/settings/edit",
+];
+const NAMES = ["channel", "turn", "source", "what-if", "channel-acts", "memories", "replay", "search"];
+const OF_CHANNEL = NAMES.map((name) => `/page/${name}?id=loopback:what-if`);
+const SEARCHED = "/page/search?id=loopback:what-if&q=deep";
+/** Levels A and AA. */
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 suite("in a browser", { skip: program === null ? NO_BROWSER : false }, () => {
   test("the printed address signs in, and every place keeps the policy, wide and narrow", async () => {
@@ -127,7 +151,7 @@ suite("in a browser", { skip: program === null ? NO_BROWSER : false }, () => {
     const tab = await browser.newTab();
     await signIn(tab);
     assert.equal(await tab.value("location.href"), `http://${host}/`, "the code has left the address");
-    for (const where of [...PLACES, ...OF_CHANNEL]) {
+    for (const where of [...PLACES, ...OF_CHANNEL, SEARCHED]) {
       for (const width of [1280, 360]) {
         await tab.resize(width);
         await tab.open(`http://${host}${where}`);
@@ -174,6 +198,63 @@ suite("in a browser", { skip: program === null ? NO_BROWSER : false }, () => {
       "Overview",
       "it is still signed in",
     );
+  });
+});
+
+suite("what a browser shows", { skip: program === null ? NO_BROWSER : false }, () => {
+  test("no place breaks a rule of accessibility of level A or AA, in light and dark, wide and narrow", async () => {
+    await using browser = await startBrowser(program ?? "");
+    const tab = await browser.newTab();
+    await signIn(tab);
+    const [, turn = ""] = /&amp;turn=(\d+)"/.exec((await get("/page/turn?id=loopback:what-if")).body) ?? [];
+    const all = [...PLACES, ...OF_CHANNEL, SEARCHED, `/page/turn?id=loopback:what-if&turn=${turn}`];
+    for (const where of all) {
+      await tab.open(`http://${host}${where}`);
+      // The policy refuses every script but the page's own; the debugging protocol is not bound by it.
+      await tab.value(`${axe.source}; true`);
+      for (const scheme of ["light", "dark"])
+        for (const width of [1280, 360]) {
+          await tab.call("Emulation.setEmulatedMedia", {
+            features: [{ name: "prefers-color-scheme", value: scheme }],
+          });
+          await tab.resize(width);
+          const broken = await tab.value(
+            `axe.run({ runOnly: ${JSON.stringify(RULES)}, resultTypes: ["violations"] }).then(({ passes, violations }) =>
+              passes.length === 0 ? ["nothing was looked at"]
+              : violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 200))))`,
+          );
+          assert.deepEqual(broken, [], `${where}, ${scheme}, ${width} pixels`);
+        }
+    }
+    assert.deepEqual(tab.errors, []);
+  });
+
+  test("the last day is played moment by moment, and the slider shows any of them", async () => {
+    await world.say("replayed", "r1", "the first question");
+    await world.untilAnswered();
+    await world.say("replayed", "r2", "the second question");
+    await world.untilAnswered();
+    await using browser = await startBrowser(program ?? "");
+    const tab = await browser.newTab();
+    await signIn(tab);
+    await tab.open(`http://${host}/page/replay?id=loopback:replayed`);
+    const moment = "document.querySelector('#moment').textContent";
+    const control = "document.querySelector('form.replay')";
+    assert.equal(await tab.value(`${moment}.includes('the second question')`), false);
+    await tab.value(`${control}.querySelector('button[type=button]').click() ?? true`);
+    await tab.until(`${control}.querySelector('[role=status]').textContent === 'This is the end.'`);
+    assert.equal(await tab.value(`${moment}.includes('the second question')`), true);
+    assert.match(String(await tab.value("location.search")), /^\?id=loopback%3Areplayed&at=\d+$/);
+    await tab.value(
+      `{ const slider = ${control}.elements.at; slider.value = slider.min; slider.dispatchEvent(new Event('input')); true }`,
+    );
+    await tab.until(`!${moment}.includes('the second question')`);
+    assert.equal(await tab.value(`${control}.elements.at.getAttribute('aria-valuetext') !== ''`), true);
+    assert.equal(await tab.value("document.querySelectorAll('#moment').length"), 1);
+    await tab.call("Emulation.setScriptExecutionDisabled", { value: true });
+    await tab.open(`http://${host}/page/replay?id=loopback:replayed`);
+    assert.equal(await tab.value(`${control}.querySelectorAll('button').length`), 1);
+    assert.deepEqual(tab.errors, []);
   });
 });
 

@@ -1,5 +1,5 @@
 import { isFileKind } from "../../context/sections/section.ts";
-import type { Card } from "../../core/card.ts";
+import type { Bar, Card } from "../../core/card.ts";
 import type { Pressure } from "../../core/context.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";
@@ -45,10 +45,7 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
     tone: TONES[pressure],
     bar: {
       share: usage,
-      marks: Object.entries(thresholds).map(([tier, share]) => ({
-        label: `${tier} ${percent(share)}`,
-        share,
-      })),
+      marks: tierMarks(thresholds),
     },
     fields: [
       ...windowFields(report, time),
@@ -66,6 +63,11 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
     ].filter(({ lines }) => lines.length > 0),
     text,
   };
+}
+
+/** The thresholds of the tiers as marks of a bar. Pure. */
+export function tierMarks(thresholds: ContextReport["thresholds"]): Bar["marks"] {
+  return Object.entries(thresholds).map(([tier, share]) => ({ label: `${tier} ${percent(share)}`, share }));
 }
 
 function windowFields(report: ContextReport, time: TimeFormat): Field[] {

@@ -35,6 +35,9 @@ export type ReportedDaemon = Pick<
   | "reload"
   | "checkConfiguration"
   | "events"
+  | "readSchema"
+  | "search"
+  | "status"
 >;
 
 /** A channel as in `weir channels --json`, with further columns for scripts. */

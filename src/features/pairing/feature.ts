@@ -65,7 +65,10 @@ function open({ setup, log, platforms, platformOf, database }: OpenParts): OpenF
           since: one.askedAt,
           text: `${listRequests([one], weirCommand)} Otherwise nothing happens.`,
           id: idOf(one),
-          acts: [{ name: LET_IN, label: `Let in ${describeStranger(one)}` }],
+          acts: [
+            { name: LET_IN, label: `Let in ${describeStranger(one)}` },
+            { name: REFUSE, label: `Refuse ${describeStranger(one)}` },
+          ],
         };
       });
     },
@@ -78,20 +81,31 @@ function open({ setup, log, platforms, platformOf, database }: OpenParts): OpenF
 }
 
 const LET_IN = "let-in";
+const REFUSE = "refuse";
 
 function idOf({ platform, person }: PlatformPerson): string {
   return `${platform}:${person}`;
 }
 
-/** Lets somebody in for the operator, by the code of their request: as `weir pair CODE`. */
+/** Lets somebody in for the operator, by the code of their request, as `weir pair CODE`; or takes that code away. */
 async function actOnRequest(
-  desk: Pick<PairingDesk, "open" | "letIn">,
+  desk: Pick<PairingDesk, "open" | "letIn" | "refuse">,
   { item, act }: ActAsked,
 ): Promise<ActOutcome> {
   const found = (await desk.open(null)).find((one) => idOf(one) === item);
-  const done =
-    act === LET_IN && found !== undefined ? await desk.letIn(found.code, found.platform, OPERATOR) : null;
-  if (done?.outcome === "let_in")
-    return { isDone: true, sentence: `${describeStranger(done.request)} is let in, and is told so.` };
-  return { isDone: false, sentence: "This request is over: its code was used, or is older than an hour." };
+  if (found === undefined) return OVER;
+  const who = describeStranger(found);
+  if (act === REFUSE && (await desk.refuse(found, OPERATOR)))
+    return {
+      isDone: true,
+      sentence: `${who} is not let in. They may ask again when the hour of their code is over.`,
+    };
+  if (act === LET_IN && (await desk.letIn(found.code, found.platform, OPERATOR)).outcome === "let_in")
+    return { isDone: true, sentence: `${who} is let in, and is told so.` };
+  return OVER;
 }
+
+const OVER: ActOutcome = {
+  isDone: false,
+  sentence: "This request is over: its code was used or refused, or is older than an hour.",
+};

@@ -110,6 +110,14 @@ export class PairingDesk {
     return { outcome: "let_in", request };
   }
 
+  /** Refuses a request. The stranger is not told. @returns false: it is over */
+  async refuse(request: PairingRequest, by: string): Promise<boolean> {
+    const { store, log } = this.#parts;
+    const isRefused = await store.refuse(request);
+    if (isRefused) log.info({ platform: request.platform, person: request.person, by }, "stranger_refused");
+    return isRefused;
+  }
+
   /** Requests that are open. @param platform null: of all platforms */
   async open(platform: string | null): Promise<readonly PairingRequest[]> {
     return this.#parts.store.open(platform);

@@ -82,7 +82,7 @@ export class PairingStore {
     const rows = await this.#db.query<PlatformPerson & { name: string; code: string; askedAt: Date }>(
       "pairing_open",
       `select platform, person, name, code, asked_at from pairing_requests
-        where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID}
+        where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID} and code <> ''
         order by asked_at, platform, person`,
       [platform],
     );
@@ -100,6 +100,24 @@ export class PairingStore {
       [platform, person, code, storableText(by)],
     );
     return row?.done === true;
+  }
+
+  /**
+   * Takes the code of a request away: it lets nobody in, and its person gets no other one before the hour is over.
+   * @returns false: the request is not valid any more
+   */
+  async refuse({
+    platform,
+    person,
+    code,
+  }: Pick<PairingRequest, "platform" | "person" | "code">): Promise<boolean> {
+    const rows = await this.#db.query(
+      "pairing_refuse",
+      `update pairing_requests set code = '', owners_know = true
+        where platform = $1 and person = $2 and code = $3 and asked_at > clock_timestamp() - ${VALID} returning person`,
+      [platform, person, code],
+    );
+    return rows.length > 0;
   }
 
   /** Lets a person in who need not have asked. @param by who lets them in @returns false: they were let in before */

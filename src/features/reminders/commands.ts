@@ -176,19 +176,21 @@ function mayCancel(
 /** Pure. */
 function listOf(waiting: readonly Reminder[], place: string, typed: Typed): string {
   if (waiting.length === 0) return `No reminder waits in ${place}. ${typed("remind")} says how to set one.`;
-  const lines = waiting.map(({ id, due, cron, timeZone, text, asker, schedule }) => {
-    const again = cron === null ? "" : `, then ${displayableLine(describeRecurrence(cron))}`;
-    const whose =
-      schedule === null
-        ? asker === null
-          ? ""
-          : ` for ${displayableLine(asker.name)}`
-        : ` by config.toml ("${schedule}")`;
-    return `- #${id} ${createTimeFormat(timeZone).full(due)}${again}${whose}: ${displayableLine(text)}`;
-  });
   return [
     `${counted(waiting.length, "reminder")} in ${place}:`,
-    ...lines,
+    ...waiting.map((one) => `- ${describeReminder(one)}`),
     `${typed("reminders cancel NUMBER")} ends one.`,
   ].join("\n");
+}
+
+/** `#3 Tuesday 2026-12-01 09:00 UTC for Ann: water the plants`. Pure. */
+export function describeReminder({ id, due, cron, timeZone, text, asker, schedule }: Reminder): string {
+  const again = cron === null ? "" : `, then ${displayableLine(describeRecurrence(cron))}`;
+  const whose =
+    schedule === null
+      ? asker === null
+        ? ""
+        : ` for ${displayableLine(asker.name)}`
+      : ` by config.toml ("${schedule}")`;
+  return `#${id} ${createTimeFormat(timeZone).full(due)}${again}${whose}: ${displayableLine(text)}`;
 }

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { formatNumber } from "../../text/format.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
-import { remindCommand, remindersCommand } from "./commands.ts";
+import { describeReminder, remindCommand, remindersCommand } from "./commands.ts";
 import { type ReminderKit, REMINDERS } from "./key.ts";
 import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
 import { ReminderDesk } from "./reminder-desk.ts";
@@ -40,6 +40,15 @@ export const reminders: Feature<ReminderDesk, ReminderKit> = {
       kitOf: ({ owner, agent, turn }) =>
         kitOf(desk, { owner, turn: turn.id, run: randomUUID() }, agent.config),
       work: (more) => (clock = createReminderClock({ ...parts, ...more, reminders: store, desk })),
+      async list({ limit }) {
+        const all = await store.all(limit + 1);
+        return {
+          label: "Reminders",
+          lines: all.slice(0, limit).map((one) => ({ channel: one.address, text: describeReminder(one) })),
+          isMore: all.length > limit,
+          howTo: "/remind in a channel sets one, as agents do and [[agents.schedules]] in config.toml.",
+        };
+      },
       [Symbol.asyncDispose]: async () => clock?.[Symbol.asyncDispose](),
     };
   },

@@ -1,4 +1,4 @@
-import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
 import type { Schedule } from "./declaration.ts";
@@ -167,6 +167,21 @@ export class ReminderStore {
       [channel],
     );
     return rows.map(toReminder);
+  }
+
+  /** What waits in all channels, by when it comes. */
+  async all(limit: number): Promise<(Reminder & { readonly address: ChannelAddress })[]> {
+    const rows = await this.#db.query<RawReminder & { platform: string; place: string }>(
+      "reminders_all",
+      `select ${COLUMNS}, c.platform, c.name as place
+         from (select * from reminders where state = 'active' order by next_at, id limit $1) r
+         join channels c on c.id = r.channel_id order by r.next_at, r.id`,
+      [limit],
+    );
+    return rows.map((row) => ({
+      ...toReminder(row),
+      address: { platform: row.platform, name: row.place },
+    }));
   }
 
   /** Ends a reminder of a channel. @returns false: it does not wait (any more) */

@@ -20,6 +20,17 @@ export class ActiveSkillStore {
     return rows.map(({ name }) => name);
   }
 
+  /** In how many channels each skill of each agent is active. */
+  async everywhere(): Promise<
+    { readonly agent: AgentId; readonly name: string; readonly channels: number }[]
+  > {
+    return this.#db.query(
+      "skills_everywhere",
+      `select coalesce(nullif(s.agent, ''), c.agent) as agent, s.name, count(*) as channels
+         from active_skills s join channels c on c.id = s.channel_id group by 1, 2 order by 1, 2`,
+    );
+  }
+
   /** Once or twice is the same. */
   async activate(channel: ChannelId, name: string, agent?: AgentId): Promise<void> {
     await this.#db.query(

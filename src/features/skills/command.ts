@@ -1,6 +1,6 @@
 import { SKILLS } from "./key.ts";
 import { useSkill } from "./use-skill.ts";
-import { skillsOf } from "../../context/sections/section.ts";
+import { type AgentFile, skillsOf } from "../../context/sections/section.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import {
@@ -45,12 +45,9 @@ async function list({ serviceOf, agentOf }: CommandParts, { channel, typed }: As
   const active = await serviceOf(SKILLS).names(channel.id);
   const skills = skillsOf(agentOf(channel).folder.current);
   const gone = active.filter((name) => !skills.some((one) => one.name === name));
-  if (skills.length + gone.length === 0)
-    return "This agent has no skills. A skill is a folder with a SKILL.md under its folder's skills.";
+  if (skills.length + gone.length === 0) return `This agent has no skills. ${HOW_TO}`;
   const lines = [
-    ...skills.map(({ name, description }) => {
-      return `- ${name}${active.includes(name) ? " (active)" : ""}: ${displayableLine(description)}`;
-    }),
+    ...skills.map((one) => `- ${describeSkill(one, active.includes(one.name) ? "active" : "")}`),
     ...gone.map((name) => `- ${displayableLine(name)} (active, but its file is gone)`),
   ];
   return [
@@ -58,4 +55,11 @@ async function list({ serviceOf, agentOf }: CommandParts, { channel, typed }: As
     ...lines,
     `${typed("skill on NAME")} and ${typed("skill off NAME")} change that; the agent does so itself, too.`,
   ].join("\n");
+}
+
+export const HOW_TO = "A skill is a folder with a SKILL.md under its agent's folder of skills.";
+
+/** `tides (active): how to read them`. Pure. @param where it is active, in words; "": nowhere */
+export function describeSkill({ name, description }: AgentFile, where: string): string {
+  return `${name}${where === "" ? "" : ` (${where})`}: ${displayableLine(description)}`;
 }

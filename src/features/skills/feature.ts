@@ -4,9 +4,13 @@
  */
 
 import { mayHaveSkills } from "../../agent-files/agent-folder.ts";
-import type { Feature } from "../feature.ts";
+import { skillsOf } from "../../context/sections/section.ts";
+import type { AgentId } from "../../core/ids.ts";
+import { displayableLine } from "../../text/displayable.ts";
+import { counted } from "../../text/text.ts";
+import type { Feature, FeatureList, FeatureSetup } from "../feature.ts";
 import { ActiveSkillStore } from "./active-skill-store.ts";
-import { skillCommand } from "./command.ts";
+import { describeSkill, HOW_TO, skillCommand } from "./command.ts";
 import { type SkillKit, SKILLS } from "./key.ts";
 import { activateSkill, deactivateSkill, readSkillFile } from "./tools.ts";
 import { hasSkills, useSkill } from "./use-skill.ts";
@@ -20,7 +24,7 @@ export const skills: Feature<ActiveSkillStore, SkillKit> = {
   commands: [{ command: skillCommand, after: "agents" }],
   activeTexts: async (database, channel, agent, guest) =>
     hasSkills(agent) ? new ActiveSkillStore(database).names(channel, guest) : [],
-  open({ database }) {
+  open({ database, setup }) {
     const active = new ActiveSkillStore(database);
     return {
       service: active,
@@ -28,7 +32,39 @@ export const skills: Feature<ActiveSkillStore, SkillKit> = {
         use: async (request) =>
           useSkill({ active, agent, channel: owner.channel, guest: turn.agent }, request),
       }),
+      list: async ({ limit }) => listOf(setup(), await active.everywhere(), limit),
       reset: async (channel) => void (await active.deactivate(channel, null)),
     };
   },
 };
+
+/** The skills of all agents, and in how many channels each is active; also those that are active without their file. Pure. */
+function listOf(
+  { agents }: FeatureSetup,
+  active: readonly { readonly agent: AgentId; readonly name: string; readonly channels: number }[],
+  limit: number,
+): FeatureList {
+  const known = [...agents.all()].flatMap(({ agent }) =>
+    skillsOf(agent.folder.current).map((skill) => ({ agent: agent.config.id, skill })),
+  );
+  const channelsOf = (agent: AgentId, name: string): number =>
+    active.find((one) => one.agent === agent && one.name === name)?.channels ?? 0;
+  const gone = active.filter(
+    (one) => !known.some(({ agent, skill }) => agent === one.agent && skill.name === one.name),
+  );
+  const texts = [
+    ...known.map(({ agent, skill }) => {
+      const channels = channelsOf(agent, skill.name);
+      return `${agent}: ${describeSkill(skill, channels === 0 ? "" : `active in ${counted(channels, "channel")}`)}`;
+    }),
+    ...gone.map(({ agent, name, channels }) =>
+      displayableLine(`${agent}: ${name} (active in ${counted(channels, "channel")}, but its file is gone)`),
+    ),
+  ];
+  return {
+    label: "Skills",
+    lines: texts.slice(0, limit).map((text) => ({ channel: null, text })),
+    isMore: texts.length > limit,
+    howTo: HOW_TO,
+  };
+}

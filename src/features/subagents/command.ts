@@ -4,6 +4,7 @@ import type { OpenSubagent } from "./subagent-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { formatNumber } from "../../text/format.ts";
 import { counted } from "../../text/text.ts";
+import type { TimeFormat } from "../../text/time.ts";
 import {
   type AskedCommand,
   type Command,
@@ -55,13 +56,19 @@ function list(
 ): string {
   if (running.length === 0) return `No subagent is at work in ${placeName(channel)}.`;
   const time = timeOf({ agentOf }, channel);
-  const lines = running.map(({ number, task, startedAt, tokens, asker }) => {
-    const who = asker === null ? "" : `, asked for by ${displayableLine(asker.name)}`;
-    return `- ${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${shortTask(task)}`;
-  });
+  const lines = running.map((one) => `- ${describeSubagent(one, time)}`);
   return [
     `${counted(running.length, "subagent")} at work in ${placeName(channel)}:`,
     ...lines,
     `${typed("agents stop NUMBER")} ends one.`,
   ].join("\n");
+}
+
+/** `3: since 2026-11-21 14:05, asked for by Ann, 1,200 tokens so far: read the log`. Pure. */
+export function describeSubagent(
+  { number, task, startedAt, tokens, asker }: OpenSubagent,
+  time: Pick<TimeFormat, "minute">,
+): string {
+  const who = asker === null ? "" : `, asked for by ${displayableLine(asker.name)}`;
+  return `${number}: since ${time.minute(startedAt)}${who}, ${formatNumber(tokens)} tokens so far: ${shortTask(task)}`;
 }

@@ -8,7 +8,7 @@ import type { Database } from "../../store/database/database.ts";
 import { formatNumber } from "../../text/format.ts";
 import { ToolFailure } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
-import { agentsCommand } from "./command.ts";
+import { agentsCommand, describeSubagent } from "./command.ts";
 import { type SubagentKit, SUBAGENTS } from "./key.ts";
 import { openLines } from "./report-texts.ts";
 import { SubagentDesk } from "./subagent-desk.ts";
@@ -45,13 +45,26 @@ export function subagentsBy(
         return openLines(open, time);
       },
     },
-    open({ database }) {
+    open({ database, setup }) {
       const rows = storeOf(database);
       const desk = new SubagentDesk(rows);
       return {
         service: desk,
         background: desk,
         kitOf: (site) => (site.agent.config.subagents.enabled ? new TurnSubagents(site, desk) : NONE),
+        async list({ limit, masked }) {
+          const running = await rows.running(limit + 1);
+          const lines = running.slice(0, limit).map((one) => {
+            const { time } = setup().agents.of(one.agent).agent;
+            return { channel: one.address, text: describeSubagent({ ...one, task: masked(one.task) }, time) };
+          });
+          return {
+            label: "Subagents at work",
+            lines,
+            isMore: running.length > limit,
+            howTo: "An agent begins one for a long task, where its configuration enables subagents.",
+          };
+        },
         begunBy: async (channel, messageId) => rows.turnOf(channel, messageId),
         work({ store, waker }) {
           desk.tellBy(new DueWorkDesk(store, waker));

@@ -2,6 +2,7 @@ import type { ToolCall } from "../../core/entry.ts";
 import {
   type AgentId,
   agentId,
+  type ChannelAddress,
   type ChannelId,
   type MemoryId,
   type Owner,
@@ -128,6 +129,11 @@ function toSubagent(row: RawSubagent): Subagent {
   };
 }
 
+/** Of `subagents s` with `entries e`: a {@link RawOpen}. */
+const OPEN = `jsonb_build_object(
+  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
+  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name)`;
+
 interface RawOpen {
   number: number;
   agent: string;
@@ -177,9 +183,7 @@ export class SubagentStore {
     const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
       "subagents_look",
       `select notes_taken_back($1) as taken_back, coalesce((
-         select jsonb_agg(jsonb_build_object(
-                  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
-                  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
+         select jsonb_agg(${OPEN} order by s.number)
            from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
           where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
       [channel],
@@ -215,6 +219,20 @@ export class SubagentStore {
       [channel, Number(number)],
     );
     return row === undefined ? null : turnId(row.turn);
+  }
+
+  /** Those that are at work in all channels, the one that began first before the others. */
+  async running(limit: number): Promise<(OpenSubagent & { readonly address: ChannelAddress })[]> {
+    const rows = await this.#db.query<ChannelAddress & { open: RawOpen }>(
+      "subagents_running",
+      `select c.platform, c.name, ${OPEN} as open
+         from (select * from subagents where closed_at is null and state = 'running' order by started_at, id limit $1) s
+         join channels c on c.id = s.channel_id
+         left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
+        order by s.started_at, s.id`,
+      [limit],
+    );
+    return rows.map(({ platform, name, open }) => ({ ...toOpen(open), address: { platform, name } }));
   }
 
   /** Open subagents of all channels. */

@@ -55,6 +55,15 @@ export interface RefusedPart {
   readonly at: Date;
 }
 
+/** Compactions of one channel within a day. */
+export interface CompactedChannel {
+  readonly address: ChannelAddress;
+  /** Summaries that came into the view. */
+  readonly landings: number;
+  /** Compactions, however they ended, that the emergency mark began. */
+  readonly emergencies: number;
+}
+
 /** The open work in a database, of all daemons. */
 export interface Waiting {
   /** Answers, or parts of them, on their way to their platforms. */
@@ -76,6 +85,9 @@ type RawOverview = RawChannel &
     readonly tokens: number | null;
     readonly askedAt: Date | null;
   };
+
+/** Compactions of all channels that are looked at, the newest. */
+const MOST_COMPACTIONS = 10_000;
 
 /** Of `deliveries d`: its platform has refused it in a day. */
 const REFUSED = `d.state = 'failed' and d.reason in ('refused', 'unreachable') and d.ended_at > clock_timestamp() - interval '1 day'`;
@@ -194,6 +206,23 @@ export class OverviewStore extends Rows {
          from deliveries d join channels c on c.id = d.channel_id
         where ${REFUSED} order by d.ended_at desc, d.id desc limit $1`,
       [limit],
+    );
+    return rows.map(({ platform, name, ...row }) => ({ address: { platform, name }, ...row }));
+  }
+
+  /** The channels that were compacted within a day, the one with the most emergencies and landings first. */
+  async compactedChannels(limit: number): Promise<CompactedChannel[]> {
+    const rows = await this.db.lookUps().query<ChannelAddress & Omit<CompactedChannel, "address">>(
+      "channels_compacted",
+      // By the newest jobs: no index has their ends, and one more would cost every compaction.
+      `select c.platform, c.name, w.landings, w.emergencies
+         from (select channel_id, count(*) filter (where state = 'committed' and ended_at > since) as landings,
+                      count(*) filter (where tier = 'emergency' and created_at > since) as emergencies
+                 from (select j.*, clock_timestamp() - interval '1 day' as since from jobs j order by j.id desc limit $2) day
+                group by channel_id) w
+         join channels c on c.id = w.channel_id
+        where w.landings + w.emergencies > 0 order by w.emergencies desc, w.landings desc, c.id limit $1`,
+      [limit, MOST_COMPACTIONS],
     );
     return rows.map(({ platform, name, ...row }) => ({ address: { platform, name }, ...row }));
   }

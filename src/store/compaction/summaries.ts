@@ -60,6 +60,25 @@ export async function readSummaries(
 }
 
 /**
+ * The summaries that were live at a time, by seq, with the texts that they have now, without what was edited since. A later one that covers
+ * at least as much has taken the place of an earlier one, so of those that there were then the widest were live.
+ */
+export async function readSummariesAt(client: Queryable, id: ChannelId, at: Date): Promise<Summary[]> {
+  const rows = await client.query<RawSummary & { substitute: Extract | null }>(
+    "summaries_at",
+    `select ${COLUMNS}, substitute from summaries s join (
+       select id, to_seq > coalesce(max(to_seq) over (
+                order by from_seq, to_seq desc, id desc rows between unbounded preceding and 1 preceding), 0) as is_widest
+         from summaries where channel_id = $1 and created_at <= $2) then_there using (id)
+      where is_widest order by from_seq`,
+    [id, at],
+  );
+  return rows.map(({ substitute, ...row }) =>
+    toSummary(substitute === null ? row : { ...row, ...substitute }),
+  );
+}
+
+/**
  * The summaries that a merged one was made of, as they were last: the largest that lie within its range and are
  * shorter than it.
  */
@@ -84,7 +103,7 @@ export async function readMerged(
   return rows.map(toSummary);
 }
 
-async function readOmission(
+export async function readOmission(
   client: Queryable,
   id: ChannelId,
   coveredTo: Seq,

@@ -2,6 +2,7 @@
 // The operator acts on the page: by forms of the page itself, each once, with a line in the log.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { PAIRING } from "../../../src/features/pairing/key.ts";
 import { openApprovals, shownIn } from "../../support/approvals.ts";
 import { askFor, asking, ROOM } from "../../support/asking.ts";
 import { ANN, authorOf, command } from "../../support/commands.ts";
@@ -193,6 +194,39 @@ test("a stranger is let in once, by the code of their request", async () => {
   ]);
   assert.deepEqual(formsIn((await page.get("/page/waiting", operator)).body), []);
   assert.ok(!page.lines.some((line) => line.includes("ABCD2345")));
+});
+
+test("a stranger is refused: their code lets nobody in, and within its hour they get no other one", async () => {
+  const asks = async (code: string): Promise<string | undefined> => {
+    const [row] = await scene.open.sql<{ state: string }>(
+      `select ask_pairing('discord', '43', 'Eve<b>', 'dm', '${code}', now(), '${code}', 50, interval '1 hour') as state`,
+    );
+    return row?.state;
+  };
+  assert.equal(await asks("BCDE3456"), "asked");
+  const form = await button("discord:43", /^Refuse Eve<b> \(discord:43\)$/);
+  const [letIn] = await page.forms("/page/waiting", operator);
+  assert.match(
+    (await page.act(form, operator)).body,
+    /Eve&lt;b&gt; \(discord:43\) is not let in\. They may ask again/,
+  );
+  for (const late of [form, letIn]) {
+    assert.ok(late !== undefined);
+    assert.match((await page.act(late, operator)).body, /This request is over/);
+  }
+  assert.equal(await asks("CDEF4567"), "waiting");
+  for (const code of ["BCDE3456", "CDEF4567", ""])
+    assert.notEqual(
+      (await weir.daemon.features.serviceOf(PAIRING).letIn(code, null, "operator")).outcome,
+      "let_in",
+    );
+  assert.deepEqual(await weir.daemon.features.serviceOf(PAIRING).open(null), []);
+  assert.deepEqual(await scene.open.sql("select person from paired_people where person = '43'"), []);
+  await scene.open.sql(
+    "update pairing_requests set asked_at = asked_at - interval '2 hours' where person = '43'",
+  );
+  assert.equal(await asks("DEFG5678"), "asked");
+  await scene.open.sql("delete from pairing_requests");
 });
 
 test("an outcome is shown once, in its own session, and never from the address", async () => {

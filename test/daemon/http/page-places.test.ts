@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/turn.ts, src/daemon/http/page/places/turn-calls.ts, src/daemon/http/page/places/turn-request.ts, src/daemon/http/page/places/memories.ts, src/daemon/http/page/places/waiting.ts, src/daemon/http/page/places/usage.ts, src/daemon/http/page/places/settings.ts, src/store/turns/turn-details.ts
+// proves: src/daemon/http/page/places/turn.ts, src/daemon/http/page/places/turn-calls.ts, src/daemon/http/page/places/turn-request.ts, src/daemon/http/page/places/memories.ts, src/daemon/http/page/places/waiting.ts, src/daemon/http/page/places/usage.ts, src/daemon/http/page/places/settings.ts, src/daemon/http/page/places/agent-files.ts, src/daemon/http/page/places/turn-log.ts, src/store/turns/turn-details.ts
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -100,6 +100,7 @@ test("a turn shows what it answered, called, was made of and delivered, as text"
     /Recalled[^]*#1 the harbor has two piers[^]*1 memory forgotten or hidden since[^]*opens at eight/,
   );
   assert.match(body, /<span class="ok">sent<\/span>/);
+  assert.match(body, /<h2>Log<\/h2>\s*<p class="dim">This daemon keeps no log in a file/);
   const list = await show("/page/turn?id=test%3Aquay");
   assert.match(list, new RegExp(`href="/page/turn\\?id=test%3Aquay&amp;turn=${turn}"`));
 });
@@ -241,6 +242,23 @@ test("usage shows the figures of `weir usage` and of the budgets, and the same a
 
 test("settings show what is in force, why a file is refused, and the file without its secrets", async () => {
   await weir.reload(CONFIG);
+  const notes = path.join(agentsDir, "main", "channels", "test-quay");
+  await mkdir(notes, { recursive: true });
+  await writeFile(path.join(notes, "MEMORY.md"), "12345");
+  await mkdir(path.join(agentsDir, "main", "rules"), { recursive: true });
+  await writeFile(path.join(agentsDir, "main", "rules", "<b>.md"), "---\nchannels: {\n---\nBe kind.");
+  await weir.daemon.current.setup.agents.first.agent.folder.refresh();
+  await until("the folder is read", async () => (await show("/page/settings")).includes("rules"));
+  const listed = await show("/page/settings");
+  assert.match(listed, /<td>[^<]*main\/MEMORY\.md<\/td><td>main<\/td><td>\d+<\/td><td>you<\/td><td><\/td>/);
+  assert.match(
+    listed,
+    /main\/rules\/&lt;b&gt;\.md<\/td><td>main<\/td><td>\d+<\/td><td>you<\/td><td><span class="warn">[^<]+/,
+  );
+  assert.match(
+    listed,
+    /main\/channels\/test-quay\/MEMORY\.md<\/td><td>main<\/td><td>5<\/td><td>the agent and you/,
+  );
   const { file } = weir.daemon.current.setup.config;
   assert.ok(file !== null);
   assert.match(await show("/page/settings"), /It is not there any more/);

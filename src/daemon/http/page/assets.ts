@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { LiveChannel } from "./client/live-channel.ts";
+import { Replay } from "./client/replay.ts";
 import { CHANNEL_STYLE } from "./channel/style.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it. */
@@ -29,7 +30,7 @@ a { color: var(--link); }
 h1 { font-size: 28px; margin: 16px 0; overflow-wrap: anywhere; }
 h2 { font-size: 20px; margin: 24px 0 8px; }
 header, nav { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; }
-header form { margin-left: auto; }
+header form.act { margin-left: auto; }
 .dim { color: var(--dim); font-size: 14px; }
 .ok::before { content: "✓ "; } .ok { color: var(--ok); }
 .warn::before { content: "! "; } .warn { color: var(--warn); }
@@ -93,13 +94,14 @@ if (code !== "" && field instanceof HTMLInputElement) {
 
 export const STYLE_ASSET = asset("style", "css", "text/css; charset=utf-8", STYLE + CHANNEL_STYLE);
 export const SCRIPT_ASSET = asset("sign-in", "js", "text/javascript; charset=utf-8", SCRIPT);
+export const LIVE_ASSET = scriptOf("live", LiveChannel);
+export const REPLAY_ASSET = scriptOf("replay", Replay);
+
 /** A class in its own words: Node has taken the types out of them. */
-export const LIVE_ASSET = asset(
-  "live",
-  "js",
-  "text/javascript; charset=utf-8",
-  `${String(LiveChannel)}\nLiveChannel.begin();\n`,
-);
+function scriptOf(name: string, made: typeof LiveChannel | typeof Replay): Asset {
+  const text = `${String(made)}\n${made.name}.begin();\n`;
+  return asset(name, "js", "text/javascript; charset=utf-8", text);
+}
 
 function asset(name: string, ending: string, type: string, text: string): Asset {
   const hash = createHash("sha256").update(text).digest();

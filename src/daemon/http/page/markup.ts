@@ -102,8 +102,9 @@ export function signInPage(why: string | null): Markup {
   );
 }
 
+/** A narrow page scrolls it, also by keys. */
 export function table(heads: readonly string[], rows: readonly (readonly (Markup | string)[])[]): Markup {
-  return html`<table>
+  return html`<table tabindex="0">
     <thead>
       <tr>
         ${heads.map((head) => html`<th scope="col">${head}</th>`)}
@@ -153,6 +154,36 @@ export function channelPath(name: string): string {
 /** The page with the entries from..to of the log, as they are kept now. @param name `platform:name` */
 export function sourcePath(name: string, from: Seq, to: Seq): string {
   return `${ofChannel("source", name)}&from=${from}&to=${to}`;
+}
+
+/**
+ * The place of an entry: in the conversation as the model has it, or in the log where a summary covers it.
+ * @param channel up to where entries are covered or omitted
+ */
+export function entryPath(
+  name: string,
+  seq: Seq,
+  { coveredTo, omittedTo }: { readonly coveredTo: Seq; readonly omittedTo: Seq },
+): string {
+  const at = `#entry-${seq}`;
+  if (seq <= Math.max(coveredTo, omittedTo))
+    return `${sourcePath(name, Math.max(1, seq - ENTRIES_BESIDE), seq + ENTRIES_BESIDE)}${at}`;
+  return `${channelPath(name)}&before=${seq + ENTRIES_BESIDE}${at}`;
+}
+
+/** Entries that are shown with one that is looked for, on each side. */
+const ENTRIES_BESIDE = 50;
+
+/** A channel as it was. @param name `platform:name` @param at ms; default: when something happened first on its last day */
+export function replayPath(name: string, at?: number): string {
+  return `${ofChannel("replay", name)}${at === undefined ? "" : `&at=${at}`}`;
+}
+
+/** Looks for something in a channel. @param name `platform:name` @param asked default: nothing yet */
+export function searchPath(name: string, asked: Readonly<Record<string, string>> = {}): string {
+  const given = Object.entries(asked).filter(([, value]) => value !== "");
+  const more = new URLSearchParams(given).toString();
+  return `${ofChannel("search", name)}${more === "" ? "" : `&${more}`}`;
 }
 
 /** The page of a turn. @param name `platform:name` @param turn default: the list of the channel's newest turns */

@@ -21,7 +21,7 @@ import { isSameSecret } from "../../../network/same-secret.ts";
 import { PLATFORM_NAME } from "../../../platforms/terminal/intake.ts";
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
-import { LIVE_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
+import { LIVE_ASSET, REPLAY_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
 import { proofOf, readCode } from "./codes.ts";
 import { PageChats } from "./chat/page-chats.ts";
@@ -91,7 +91,8 @@ export function createPage(parts: PageParts): Hono<Env> {
     c.html(mask(String(await markup)), status);
   const tuneRuns = new TuneRuns(parts.closing);
   const live = new LiveStreams({ ...parts, reports });
-  const isWatched = (name: string): boolean => live.isWatched(formatAddress({ platform: PLATFORM_NAME, name }));
+  const isWatched = (name: string): boolean =>
+    live.isWatched(formatAddress({ platform: PLATFORM_NAME, name }));
   const chats = new PageChats({ ...parts, isWatched });
   const askedBy = (c: Context<Env>): Asked => {
     const query = (name: string): string => c.req.query(name) ?? "";
@@ -114,7 +115,7 @@ export function createPage(parts: PageParts): Hono<Env> {
     c.text(proofOf(parts.key, parts.port, (c.req.query("of") ?? "").slice(0, 100))),
   );
   page.use("*", fromOwnName(host), onlyForms(host));
-  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET])
+  for (const { path, type, text } of [STYLE_ASSET, SCRIPT_ASSET, LIVE_ASSET, REPLAY_ASSET])
     page.get(path, (c) =>
       c.body(text, 200, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" }),
     );

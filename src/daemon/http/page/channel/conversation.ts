@@ -11,16 +11,19 @@ import type { TimeFormat } from "../../../../text/time.ts";
 import { sourcePath, channelPath, type Markup } from "../markup.ts";
 import { ENTRIES_ON_PAGE, entryList, type ListedEntries } from "./entries.ts";
 
-type Reported = Pick<
-  ChannelReport,
-  "channel" | "log" | "summaries" | "omission" | "monitor" | "memories" | "sections"
->;
+type Reported = Pick<ChannelReport, "channel" | "summaries" | "omission" | "memories"> & {
+  readonly log: Pick<ChannelReport["log"], "entries" | "coveredTo" | "omittedTo">;
+  readonly monitor: Pick<ChannelReport["monitor"], "ahead">;
+  readonly sections: readonly { readonly key: string }[];
+};
 type Summary = ChannelReport["summaries"][number];
 type Stretch = ChannelReport["monitor"]["ahead"][number];
 
 export interface Conversation extends Pick<ListedEntries, "entries" | "channel" | "time"> {
   readonly report: Reported;
   readonly range: EntryRange;
+  /** Of the page, to which the older entries are added; default: the channel's. */
+  readonly path?: string;
 }
 
 /** Entries of one page, both ends included; `to` before `from`: there are none. */
@@ -33,17 +36,15 @@ export interface EntryRange {
  * The uncovered entries of one page: the newest, or those before one of them. Pure.
  * @param before of the page; 0: the newest
  */
-export function rangeBefore(
-  { entries, coveredTo, omittedTo }: ChannelReport["log"],
-  before: Seq,
-): EntryRange {
+export function rangeBefore({ entries, coveredTo, omittedTo }: Reported["log"], before: Seq): EntryRange {
   const first = Math.max(coveredTo, omittedTo) + 1;
   const to = before > first && before <= entries ? before - 1 : entries;
   return { from: Math.max(first, to - ENTRIES_ON_PAGE + 1), to };
 }
 
-export function conversation({ report, range, entries, channel, time }: Conversation): Markup {
+export function conversation({ report, range, entries, channel, time, path }: Conversation): Markup {
   const { channel: name, log, summaries, omission, monitor, memories } = report;
+  const here = path ?? channelPath(name);
   const first = Math.max(log.coveredTo, log.omittedTo) + 1;
   const older = range.from - first;
   // What leaves a request for lack of room is committed as omitted with the next turn.
@@ -60,7 +61,7 @@ export function conversation({ report, range, entries, channel, time }: Conversa
     .map((stretch) => html`<p class="dim">${writtenAhead(stretch)}</p>`)}
   ${isWhole || omission !== null ? "" : html`<p class="band omitted"><span class="warn">Omitted:</span> the next request has no room for the oldest of these messages.</p>`}
   ${summaries.length === 0 && isWhole ? html`<p class="dim">Nothing is summarised: the model is shown all of it as it was said.</p>` : ""}
-  ${older > 0 ? html`<p><a class="older" href="${channelPath(name)}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these${isWhole ? " are in the view, too" : ""}</span></p>` : ""}
+  ${older > 0 ? html`<p><a class="older" href="${here}&before=${String(range.from)}">↑ older</a> <span class="dim">${counted(older, "entry", "entries")} before these${isWhole ? " are in the view, too" : ""}</span></p>` : ""}
   ${entryList({
     entries,
     channel,
@@ -69,7 +70,7 @@ export function conversation({ report, range, entries, channel, time }: Conversa
     before: (entry) => aheadBefore(entry, entries, stretches),
     side: ({ seq }) => (stretchOf(seq, stretches) === undefined ? "" : "ahead"),
   })}
-  ${range.to < log.entries ? html`<p><a href="${channelPath(name)}">↓ newest</a></p>` : ""}`;
+  ${range.to < log.entries ? html`<p><a href="${here}">↓ newest</a></p>` : ""}`;
 }
 
 const MADE_BY: Readonly<Record<Summary["kind"], string>> = {
@@ -118,7 +119,7 @@ function omitted({
   time,
 }: {
   readonly name: string;
-  readonly log: ChannelReport["log"];
+  readonly log: Reported["log"];
   readonly omission: NonNullable<ChannelReport["omission"]>;
   readonly time: TimeFormat;
 }): Markup {

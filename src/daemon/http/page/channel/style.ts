@@ -27,6 +27,7 @@ svg.timeline .filled { fill: var(--band); opacity: .18; }
 svg.timeline .step { stroke: var(--band); stroke-width: 2px; stroke-linecap: square; }
 svg.timeline .mark { stroke: var(--line); stroke-dasharray: 4 4; }
 svg.timeline .mark.next { stroke: var(--warn); }
+svg.timeline .cursor { stroke: var(--text); stroke-width: 2px; }
 svg.timeline .now { fill: var(--text); font-size: 14px; font-weight: 600; }
 .channel { display: grid; gap: 0 32px; grid-template-columns: minmax(0, 1fr) 22rem; align-items: start; }
 .log a.turn { font-size: 12px; }
@@ -37,6 +38,11 @@ p.omitted { border-left-color: var(--warn); border-left-style: dashed; }
 .log { list-style: none; font-size: 14px; margin: 8px 0; padding: 0; }
 .log li { display: grid; grid-template-columns: 3rem 9rem minmax(0, 1fr); gap: 0 8px; padding: 2px 8px; border-left: 4px solid transparent; }
 .log li:target { background: var(--band-bg); }
+form.replay label { flex: 1 1 24rem; }
+form.replay input[type="range"] { width: 100%; padding: 0; }
+#moment nav b { font-variant-numeric: tabular-nums; }
+.log li.result { border-left-color: var(--link); background: var(--band-bg); }
+h2.result { font-size: 16px; }
 .log li.ahead { border-left: 4px dotted var(--band); }
 .log li.note { display: block; font-size: 14px; margin-top: 8px; }
 .log time, .log small, .log .tool { color: var(--dim); }

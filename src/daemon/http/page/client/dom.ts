@@ -23,6 +23,7 @@ export interface PageElement {
   remove(): void;
   matches(selector: string): boolean;
   setAttribute(name: string, value: string): void;
+  getAttribute(name: string): string | null;
   querySelector(selector: string): PageElement | null;
   querySelectorAll(selector: string): Iterable<PageElement>;
   getBoundingClientRect(): { readonly bottom: number };

@@ -14,6 +14,7 @@ import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
 import { liveLine } from "../channel/live-line.ts";
+import { channelTabs } from "../channel/tabs.ts";
 import { nextRequest } from "../channel/next-request.ts";
 import type { Position } from "../live/position.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
@@ -78,7 +79,7 @@ export const channelPlace: Place = {
 };
 
 /** Measures requests of the agent that the report is about by its windows. */
-function shareIn(
+export function shareIn(
   { staffOf }: Pick<ReportedDaemon, "staffOf">,
   channel: ChannelRow,
   report: Pick<ChannelReport, "agent">,
@@ -95,6 +96,7 @@ function channelBody(view: ChannelView, formToken: string): Markup {
   const { card, report, timeline, time, path, span, range, entries, channel, position } = view;
   const newest = entries.at(-1);
   return html`<h1>${card.title}</h1>
+    ${channelTabs(report.channel, "now")}
     <p>
       ${card.summary} · <a href="${turnPath(report.channel)}">turns</a> ·
       <a href="${memoriesPath({ channel: report.channel })}">memories</a> ·

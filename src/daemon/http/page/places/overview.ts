@@ -9,6 +9,7 @@ import { masked } from "../../masked.ts";
 import { channelPath, type Markup, meter, table } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { sayForm } from "./say.ts";
+import { readToday, todayMarkup } from "./overview-today.ts";
 
 const CHANNELS_ON_PAGE = 50;
 const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -21,12 +22,13 @@ export const overviewPlace: Place = {
     const from = numberIn(query("before")) ?? undefined;
     const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
     const { checks } = await readiness.report();
+    const today = await reports.read(async (daemon) => readToday(daemon, mask), signal);
     const shown = masked({ checks, channels }, mask);
     return {
       title: "Overview",
       body: html`<h1>Overview</h1>
         <h2>State</h2>
-        ${stateTable(shown.checks)}
+        ${stateTable(shown.checks)} ${todayMarkup(today)}
         <h2>Channels</h2>
         ${shown.channels.length === 0 ? noChannels({ formToken }) : channelTable(shown.channels)}
         ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}`,

@@ -6,6 +6,8 @@ import { memoriesPlace } from "./memories.ts";
 import { overviewPlace } from "./overview.ts";
 import { sayAct } from "./say.ts";
 import { sourcePlace } from "./source.ts";
+import { replayPlace } from "./replay.ts";
+import { searchPlace } from "./search.ts";
 import { whatIfPlace } from "./what-if.ts";
 import { checkAct, editPlace, saveAct } from "./edit-settings.ts";
 import { settingsPlace } from "./settings.ts";
@@ -19,6 +21,8 @@ export const PLACES: readonly Place[] = [
   waitingPlace,
   channelPlace,
   sourcePlace,
+  replayPlace,
+  searchPlace,
   turnPlace,
   whatIfPlace,
   channelActsPlace,

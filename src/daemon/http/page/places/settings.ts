@@ -11,6 +11,7 @@ import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import type { Markup } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
+import { agentFilesMarkup, readAgentFiles } from "./agent-files.ts";
 
 /** Lines of the file that are shown. */
 const MOST_LINES = 2000;
@@ -36,8 +37,13 @@ export const settingsPlace: Place = {
   path: "/page/settings",
   name: "Settings",
   async show({ reports, mask, signal }: Asked): Promise<Shown> {
-    const view = await reports.read(async (daemon) => masked(readSettings(daemon, mask), mask), signal);
-    return { title: "Settings", body: settingsBody(view) };
+    const { view, files } = await reports.read(async (daemon) => {
+      return {
+        view: masked(readSettings(daemon, mask), mask),
+        files: masked(await readAgentFiles(daemon), mask),
+      };
+    }, signal);
+    return { title: "Settings", body: html`${settingsBody(view)} ${agentFilesMarkup(files)}` };
   },
 };
 

@@ -18,6 +18,7 @@ import { channelActsPath, channelPath, type Markup, table, timeCell, turnPath } 
 import type { Asked, Place, Shown } from "../place.ts";
 import { entryList } from "../channel/entries.ts";
 import { callsMarkup, durationOf, seconds } from "./turn-calls.ts";
+import { turnLog } from "./turn-log.ts";
 import { requestMarkup, sameSections, type SentRequest } from "./turn-request.ts";
 
 const TURNS_ON_PAGE = 20;
@@ -75,7 +76,7 @@ export const turnPlace: Place = {
           <h2>What was sent</h2>
           ${requestMarkup(one.sent, view.channel, view.time)} ${recalledMarkup(view, one)}
           <h2>Deliveries</h2>
-          ${deliveryTable(one.deliveries, view.time)}`,
+          ${deliveryTable(one.deliveries, view.time)} ${await turnLog(daemon, name, one.turn.turn, mask)}`,
       };
     }, signal);
   },

@@ -153,7 +153,8 @@ function linked(by: UsageKey, line: UsageReport["lines"][number] | undefined, na
   return name;
 }
 
-function budgetTable(budgets: readonly NamedPurse[]): Markup {
+/** Purses of today, each with how much of it is spent. */
+export function budgetTable(budgets: readonly NamedPurse[]): Markup {
   if (budgets.length === 0)
     return html`<p class="dim">
       No budget is counted today: limits stand in config.toml, under <code>[agents.budget]</code>.

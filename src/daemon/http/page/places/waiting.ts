@@ -7,16 +7,18 @@ import type { FeatureItem } from "../../../../features/features.ts";
 import type { ChannelWork, RefusedPart } from "../../../../store/channels/overview.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber, formatSpan } from "../../../../text/format.ts";
+import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { actForm, channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
 import type { Act, Asked, Place, Shown } from "../place.ts";
+import { listsMarkup, readLists } from "./waiting-lists.ts";
 
 /** Rows of each list. */
 const ROWS = 50;
 
-interface WaitingView {
+export interface WaitingView {
   readonly items: readonly FeatureItem[];
   readonly due: readonly ChannelWork[];
   readonly undelivered: readonly ChannelWork[];
@@ -34,8 +36,10 @@ export const waitingPlace: Place = {
   path: "/page/waiting",
   name: "Waiting",
   async show({ reports, mask, signal, formToken }: Asked): Promise<Shown> {
-    const view = await reports.read(async (daemon) => readWaiting(daemon, mask), signal);
-    return { title: "Waiting", body: waitingBody(view, formToken) };
+    const { view, lists } = await reports.read(async (daemon) => {
+      return { view: await readWaiting(daemon, mask), lists: await readLists(daemon, mask) };
+    }, signal);
+    return { title: "Waiting", body: html`${waitingBody(view, formToken)} ${listsMarkup(lists)}` };
   },
 };
 
@@ -56,7 +60,11 @@ export const waitingAct: Act = {
 /** Ids of platforms' people and of rows. */
 const ITEM_IDS = /^[\w:/@.+=-]{1,100}$/;
 
-async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => string): Promise<WaitingView> {
+/** What waits for a person, as the place shows it, with its secrets masked. */
+export async function readWaiting(
+  daemon: ReportedDaemon,
+  mask: (text: string) => string,
+): Promise<WaitingView> {
   const { features, current, vitals } = daemon;
   const { overview } = daemon.store;
   const { time } = current.setup.agents.first.agent;
@@ -85,9 +93,26 @@ async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => strin
   };
 }
 
+/** How much waits, a line each kind; empty: nothing does. Pure. */
+export function countWaiting({ items, due, undelivered, refused, configuration }: WaitingView): string[] {
+  const lines: readonly (readonly [number, string])[] = [
+    [items.length, `${most(items.length, "thing")} for a person to decide`],
+    [due.length, `messages without an answer in ${most(due.length, "channel")}`],
+    [undelivered.length, `answers on their way in ${most(undelivered.length, "channel")}`],
+    [refused.length, `${most(refused.length, "part")} of answers refused by a platform`],
+    [configuration.length, "the configuration"],
+  ];
+  return lines.flatMap(([count, line]) => (count === 0 ? [] : [line]));
+}
+
+/** A list that is full may be longer. */
+function most(count: number, one: string): string {
+  return `${counted(count, one)}${count < ROWS ? "" : " or more"}`;
+}
+
 function waitingBody(view: WaitingView, formToken: string): Markup {
   const { items, due, undelivered, refused, configuration, work, time } = view;
-  const isNothing = [items, due, undelivered, refused, configuration].every((list) => list.length === 0);
+  const isNothing = countWaiting(view).length === 0;
   return html`<h1>Waiting</h1>
     ${isNothing ? html`<p class="ok">Nothing waits for you.</p>` : ""}
     ${configuration.length === 0 ? "" : configurationMarkup(configuration)}

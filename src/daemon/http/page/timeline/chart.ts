@@ -49,14 +49,16 @@ export interface Drawn {
   readonly next: { readonly label: string; readonly share: number } | null;
   /** What the drawing shows, in words. */
   readonly label: string;
+  /** A moment that is marked, ms, with its level in place of that of now; null: not known. Default: none. */
+  readonly cursor?: { readonly at: number; readonly level: number | null };
 }
 
-export function chart({ timeline, time, bar, next, label }: Drawn): Markup {
+export function chart({ timeline, time, bar, next, label, cursor }: Drawn): Markup {
   const { axis, jobs, landings, level } = timeline;
   return html`<svg class="timeline" width="100%" height="${HEIGHT}" role="img" aria-label="${label}">
     ${jobs.map((job) => besideColumn(job, axis))} ${axisMarkup(axis, time)} ${repliesMarkup(timeline, time)}
-    ${levelMarkup(level, axis, bar, next)} ${landings.map((one) => savedMarkup(one, axis))}
-    ${jobs.map((job) => jobMarkup(job, axis, time))}
+    ${levelMarkup(level, axis, bar, next)} ${nowMarkup(axis, bar, cursor)}
+    ${landings.map((one) => savedMarkup(one, axis))} ${jobs.map((job) => jobMarkup(job, axis, time))}
   </svg>`;
 }
 
@@ -200,23 +202,46 @@ function levelMarkup(
   next: Drawn["next"],
 ): Markup {
   const shares = marks.map(({ share }) => share);
-  const scale = Math.max(1, now, ...shares);
-  const yOf = (share: number): string =>
-    (LEVEL.bottom - (Math.min(scale, Math.max(0, share)) / scale) * (LEVEL.bottom - LEVEL.top)).toFixed(1);
+  const yOf = levelScale({ share: now, marks });
   return html`${level.map((step, index) => levelStep(step, level[index + 1] ?? null, axis, yOf))}
-    ${marks.map(({ share }) => markLine("mark", yOf(share)))}
-    ${marks
-      .filter(({ share }) => share === Math.max(...shares))
-      .map(({ share, label }) => html`<text x="0" y="${Number(yOf(share)) - 4}">${label}</text>`)}
-    ${
-      next === null
-        ? ""
-        : html`${markLine("mark next", yOf(next.share))}
-            <text x="0" y="${Number(yOf(next.share)) + 13}">${next.label}</text>`
-    }
-    <text class="now" x="100%" y="${Math.max(LEVEL.top + 12, Number(yOf(now)) - 4)}" text-anchor="end"
-      >${percent(now)}</text
-    >`;
+  ${marks.map(({ share }) => markLine("mark", yOf(share)))}
+  ${marks
+    .filter(({ share }) => share === Math.max(...shares))
+    .map(({ share, label }) => html`<text x="0" y="${Number(yOf(share)) - 4}">${label}</text>`)}
+  ${
+    next === null
+      ? ""
+      : html`${markLine("mark next", yOf(next.share))}
+          <text x="0" y="${Number(yOf(next.share)) + 13}">${next.label}</text>`
+  }`;
+}
+
+/** Where a level is drawn. */
+function levelScale({ share: now, marks }: Bar): (share: number) => string {
+  const scale = Math.max(1, now, ...marks.map(({ share }) => share));
+  return (share) =>
+    (LEVEL.bottom - (Math.min(scale, Math.max(0, share)) / scale) * (LEVEL.bottom - LEVEL.top)).toFixed(1);
+}
+
+/** The level of now, or of the marked moment. */
+function nowMarkup(axis: Axis, bar: Bar, cursor: Drawn["cursor"]): Markup {
+  const { at, level } = cursor ?? { at: axis.to, level: bar.share };
+  const y = level === null ? 0 : Number(levelScale(bar)(level));
+  return html`${
+    cursor === undefined
+      ? ""
+      : html`<line class="cursor" x1="${x(at, axis)}" x2="${x(at, axis)}" y1="0" y2="${LEVEL.bottom}" />`
+  }${
+    level === null
+      ? ""
+      : html`<text
+          class="now"
+          x="${x(at, axis)}"
+          y="${Math.max(LEVEL.top + 12, y - 4)}"
+          text-anchor="${anchor(at, axis)}"
+          >${percent(level)}</text
+        >`
+  }`;
 }
 
 function markLine(name: string, y: string): Markup {

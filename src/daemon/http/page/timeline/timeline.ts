@@ -73,6 +73,8 @@ export interface Timeline {
   readonly jobs: readonly JobBar[];
   readonly landings: readonly Landing[];
   readonly level: readonly LevelStep[];
+  /** All of them, also those that stand too near each other to be drawn. */
+  readonly measured: readonly LevelStep[];
   /** All replies on the axis, and those that came while a summary was being written. */
   readonly waits: Waits;
   readonly waitsBeside: Waits;
@@ -129,6 +131,7 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
   if (axis === null) return null;
   const isOn = (at: number): boolean => at >= axis.from && at <= axis.to;
   const shown = replies.filter(({ at }) => isOn(at));
+  const measured = stepsOf({ requests: times.requests, jobs: work, shareOf, usage }, axis);
   const jobs = work
     .filter(({ from, workTo, landedAt }) => from <= axis.to && (landedAt ?? workTo) >= axis.from)
     .map((bar) => ({ ...bar, replies: shown.filter((reply) => isBeside(reply, bar)) }));
@@ -138,7 +141,8 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
     failures: failures.filter(isOn),
     jobs,
     landings: landingsOf(jobs, axis),
-    level: levelOf({ requests: times.requests, jobs: work, shareOf, usage }, axis),
+    level: drawnOf(measured, axis),
+    measured,
     waits: waitsOf(shown),
     waitsBeside: waitsOf(shown.filter((reply) => reply.isBeside)),
   };
@@ -229,7 +233,7 @@ function landingsOf(jobs: readonly Work[], axis: Axis): Landing[] {
  * The level from request to request. Requests are measured, landings are not: where one lies between two requests, the level
  * falls there to that of the request after it, if it is lower.
  */
-function levelOf(
+function stepsOf(
   {
     requests,
     jobs,
@@ -257,6 +261,11 @@ function levelOf(
     if (fall !== undefined && next.share < one.share) steps.push({ at: fall, share: next.share });
   }
   steps.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
+  return steps;
+}
+
+/** The steps on the axis, the last of those that a drawing shows at one place. */
+function drawnOf(steps: readonly LevelStep[], axis: Axis): LevelStep[] {
   const before = steps.findLast(({ at }) => at < axis.from);
   const within = steps.filter(({ at }) => at >= axis.from);
   const shown = before === undefined ? within : [{ ...before, at: axis.from }, ...within];
