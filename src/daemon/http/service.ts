@@ -40,7 +40,7 @@ export interface HttpServiceOptions {
   readonly version: string;
   readonly monitor: Monitor;
   readonly log: Logger;
-  /** Finds the socket by which chats attach to this daemon; null: there is none. Default: there is none. */
+  /** Finds the socket by which chats attach to this daemon, or null while there is none. Default: they cannot attach. */
   readonly findSocket?: () => Promise<string | null>;
   /** Its token is added. */
   readonly secrets: KnownSecrets;
@@ -68,17 +68,7 @@ const MAX_CONNECTIONS = 1024;
 
 /** @throws OperatorError if it cannot listen there, or there is no token */
 export async function startHttpService(options: HttpServiceOptions): Promise<HttpService> {
-  const {
-    config,
-    http,
-    version,
-    monitor,
-    log,
-    secrets,
-    findSocket = async () => null,
-    now = Date.now,
-    beatMs,
-  } = options;
+  const { config, http, version, monitor, log, secrets, findSocket = null, now = Date.now, beatMs } = options;
   const { dataDir } = config.database;
   await using stack = new AsyncDisposableStack();
   const { servers, listening, hasPage: mayHavePage, takenBeside } = await openServers(http);

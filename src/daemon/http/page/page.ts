@@ -47,8 +47,8 @@ export interface PageParts {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
-  /** Finds the socket by which chats attach to this daemon; null: there is none. */
-  readonly findSocket: () => Promise<string | null>;
+  /** Finds the socket by which chats attach to this daemon, or null while there is none. Null: they cannot attach. */
+  readonly findSocket: (() => Promise<string | null>) | null;
   /** Ends what the page has begun. */
   readonly closing: AbortSignal;
   /** ms */
@@ -93,7 +93,8 @@ export function createPage(parts: PageParts): Hono<Env> {
   const live = new LiveStreams({ ...parts, reports });
   const isWatched = (name: string): boolean =>
     live.isWatched(formatAddress({ platform: PLATFORM_NAME, name }));
-  const chats = new PageChats({ ...parts, isWatched });
+  const { findSocket, closing } = parts;
+  const chats = findSocket && new PageChats({ findSocket, closing, isWatched });
   const askedBy = (c: Context<Env>): Asked => {
     const query = (name: string): string => c.req.query(name) ?? "";
     const { formToken } = c.var.session;

@@ -23,7 +23,8 @@ export interface Asked {
   /** Aborts when the browser closes the request. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
-  readonly chats: PageChats;
+  /** Null: chats cannot attach to this daemon. */
+  readonly chats: PageChats | null;
   /** Each form that acts sends it: `actForm` adds it. */
   readonly formToken: string;
 }

@@ -19,7 +19,7 @@ import { nextRequest } from "../channel/next-request.ts";
 import type { Position } from "../live/position.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
-import { mayBeTalkedIn, sayForm } from "./say.ts";
+import { sayForm } from "./say.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
@@ -38,7 +38,8 @@ interface ChannelView extends Pick<Conversation, "range" | "entries" | "channel"
 export const channelPlace: Place = {
   path: "/page/channel",
   name: null,
-  async show({ reports, mask, query, signal, formToken }: Asked): Promise<Shown> {
+  async show(asked: Asked): Promise<Shown> {
+    const { reports, mask, query, signal } = asked;
     const view = await reports.read(async (daemon): Promise<ChannelView> => {
       const channel = await findChannel(daemon, query("id"));
       // Before anything is read: a later change is told by the stream.
@@ -74,7 +75,7 @@ export const channelPlace: Place = {
         position: isNewest ? { seq, settledTo, changes } : null,
       };
     }, signal);
-    return { title: view.card.title, body: channelBody(view, formToken) };
+    return { title: view.card.title, body: channelBody(view, asked) };
   },
 };
 
@@ -92,7 +93,7 @@ export function shareIn(
       : tokens / usableTokens(budgetOf(answering, model));
 }
 
-function channelBody(view: ChannelView, formToken: string): Markup {
+function channelBody(view: ChannelView, asked: Pick<Asked, "formToken" | "chats">): Markup {
   const { card, report, timeline, time, path, span, range, entries, channel, position } = view;
   const newest = entries.at(-1);
   return html`<h1>${card.title}</h1>
@@ -112,7 +113,7 @@ function channelBody(view: ChannelView, formToken: string): Markup {
         </p>
         ${conversation({ report, range, entries, channel, time })}
         ${position === null ? "" : liveLine(report.channel, position)}
-        ${position !== null && mayBeTalkedIn(report.channel) ? sayForm({ formToken }, report.channel) : ""}
+        ${position === null ? "" : sayForm(asked, report.channel)}
       </section>
       <aside data-derived>${nextRequest(report, card, time)}</aside>
     </div>`;

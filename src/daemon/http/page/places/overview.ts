@@ -18,7 +18,7 @@ const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "
 export const overviewPlace: Place = {
   path: "/",
   name: "Overview",
-  async show({ reports, readiness, mask, query, signal, formToken }: Asked): Promise<Shown> {
+  async show({ reports, readiness, mask, query, signal, formToken, chats }: Asked): Promise<Shown> {
     const from = numberIn(query("before")) ?? undefined;
     const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
     const { checks } = await readiness.report();
@@ -30,7 +30,7 @@ export const overviewPlace: Place = {
         <h2>State</h2>
         ${stateTable(shown.checks)} ${todayMarkup(today)}
         <h2>Channels</h2>
-        ${shown.channels.length === 0 ? noChannels({ formToken }) : channelTable(shown.channels)}
+        ${shown.channels.length === 0 ? noChannels({ formToken, chats }) : channelTable(shown.channels)}
         ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}`,
     };
   },
@@ -48,7 +48,7 @@ function stateTable(checks: readonly Check[]): Markup {
   </table>`;
 }
 
-function noChannels(asked: Pick<Asked, "formToken">): Markup {
+function noChannels(asked: Pick<Asked, "formToken" | "chats">): Markup {
   return html`<p>
       No channel has a message yet: write to the agent where it listens, or run
       <code>${weirCommand("chat")}</code>.

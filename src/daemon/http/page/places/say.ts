@@ -17,8 +17,12 @@ const MOST_ADDRESS = 200;
 /** Names the first agent's channel, in which nothing may have been said yet. */
 const FIRST = `${PLATFORM_NAME}:`;
 
-/** A form for people of this machine to talk in a channel of the terminal. @param id its address; null: the first agent's channel */
-export function sayForm({ formToken }: Pick<Asked, "formToken">, id: string | null): Markup {
+/**
+ * A form for people of this machine to talk in a channel of the terminal: on other platforms Weir speaks as itself alone.
+ * @param id an address; null: the first agent's channel
+ */
+export function sayForm({ formToken, chats }: Pick<Asked, "formToken" | "chats">, id: string | null): Markup {
+  if (chats === null || !isOfTerminal(id ?? FIRST)) return html``;
   return actForm(
     { formToken },
     sayAct.path,
@@ -32,21 +36,21 @@ export function sayForm({ formToken }: Pick<Asked, "formToken">, id: string | nu
   );
 }
 
-/** On other platforms Weir speaks as itself alone. @param id an address */
-export function mayBeTalkedIn(id: string): boolean {
+function isOfTerminal(id: string): boolean {
   return id.startsWith(`${PLATFORM_NAME}:`);
 }
 
 export const sayAct: Act = {
   path: "/page/channel/say",
   maxBytes: UNIT_BYTES * MOST_SAID + 4096,
-  on: (form) => (mayBeTalkedIn(form("id")) ? form("id").slice(0, MOST_ADDRESS) : null),
+  on: (form) => (isOfTerminal(form("id")) ? form("id").slice(0, MOST_ADDRESS) : null),
   async run({ reports, chats }, form, inTime): Promise<Done> {
     const id = form("id");
     const text = form("text").replaceAll("\r\n", "\n");
     const refused = (sentence: string): Done => ({ place: placeOf(id), outcome: "refused", sentence });
     if (text.length > MOST_SAID)
       return refused(`A message has at most ${formatNumber(MOST_SAID)} characters.`);
+    if (chats === null) return refused("Chats cannot attach to this daemon.");
     const where = id === FIRST ? { channel: null, multi: false } : await talkedIn(reports.daemon, id);
     const ended = await inTime(chats.say(where, text));
     if (ended === null)
