@@ -70,7 +70,7 @@ export class PageChats {
   async #chatIn({ channel: wanted, multi }: TalkedIn): Promise<PageChat> {
     const open = (name: string): PageChat | undefined => {
       const chat = this.#chats.get(name);
-      return chat?.link.isConnected === true ? chat : undefined;
+      return chat?.isOpen === true ? chat : undefined;
     };
     const there = wanted === null ? undefined : open(wanted);
     if (there !== undefined) return there;
@@ -116,6 +116,7 @@ class PageChat {
   readonly #restMs: number;
   readonly #isWanted: () => boolean;
   #rest: NodeJS.Timeout;
+  #isLeaving = false;
 
   constructor(
     link: DaemonLink,
@@ -138,7 +139,12 @@ class PageChat {
     this.over = link.run(shown).then(leave, leave);
   }
 
+  get isOpen(): boolean {
+    return !this.#isLeaving && this.link.isConnected;
+  }
+
   leave(): void {
+    this.#isLeaving = true;
     clearTimeout(this.#rest);
     this.link.leave();
   }
