@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { backoffMs } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
 import type { WindowEvidence } from "./catalog/window-evidence.ts";
@@ -180,7 +181,8 @@ async function answerWithRetries(
       if (failure.kind === "aborted" || failure.kind === "not_allowed") throw failure;
       const { estimated, window, reserve } = made;
       refused.push({ failure, estimated, window, reserve });
-      const smaller = evidence === null ? null : await smallerRequest(maker, name, refused, evidence);
+      const smaller: MadeRequest | "unchanged" | null =
+        evidence === null ? null : await smallerRequest(maker, name, made, refused, evidence);
       const waitMs = waitBeforeNext(failure, refused.length, smaller, rules);
       if (signal.aborted || waitMs === null) throw endedBy(refused, evidence, maker);
       if (failure.retryable)
@@ -192,17 +194,28 @@ async function answerWithRetries(
   }
 }
 
-/** The next request after a refusal; null: no smaller one. */
+/**
+ * The next request after refusals; null: no smaller one.
+ * @param sent the last one that was refused
+ */
 async function smallerRequest(
   maker: RequestMaker,
   name: string,
+  sent: MadeRequest,
   refused: readonly Refused[],
   evidence: WindowEvidence,
 ): Promise<MadeRequest | "unchanged" | null> {
   if (maker.isShortenedByCaller === true) return null;
-  const step = nextStep(refused, evidence);
-  if (step.kind !== "smaller") return step.kind === "unchanged" ? "unchanged" : null;
-  return ofMaker(maker.make(name, step.window));
+  const tried = [...refused];
+  for (;;) {
+    const last = tried.at(-1);
+    const step = nextStep(tried, evidence);
+    if (last === undefined || step.kind !== "smaller") return step.kind === "unchanged" ? "unchanged" : null;
+    const made = await ofMaker(maker.make(name, step.window));
+    // What always stays may leave the same request for two windows. The server would refuse it again.
+    if (made === null || !isDeepStrictEqual(made.request, sent.request)) return made;
+    tried.push({ ...last, window: step.window });
+  }
 }
 
 /** A failure of our own, such as of the log: the model did not fail, so no other is asked. */

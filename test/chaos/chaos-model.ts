@@ -41,8 +41,14 @@ export interface TurnRequest {
   readonly lines: readonly string[];
   /** Lines of part 4 among them. */
   readonly rawLines: number;
-  /** The request of this channel that came right before it, if the server refused that: Weir may try less. */
-  readonly afterRefused: TurnRequest | undefined;
+  /** Of its messages and its limit for the answer. */
+  readonly bytes: string;
+  /** Characters of its messages. */
+  readonly size: number;
+  /** The server has refused it: Weir may try less. */
+  isRefused: boolean;
+  /** The requests of its process for the channel that came right before it and were refused, oldest first. */
+  readonly refused: readonly TurnRequest[];
 }
 
 /** A summariser's request that was heard to its end, with the answer. */
@@ -93,9 +99,7 @@ export class ChaosModel {
   readonly paid: PaidRequest[] = [];
   summaries = 0;
   /** The last request of each channel. */
-  readonly #asked = new Map<string, { readonly bytes: string; readonly firstAt: number }>();
-  /** The last request of each channel, where it was refused. */
-  readonly #refused = new Map<string, TurnRequest>();
+  readonly #last = new Map<string, TurnRequest>();
   readonly #random: Random;
   #answers = 0;
 
@@ -151,7 +155,7 @@ export class ChaosModel {
       await this.holds["turn.model"].pass();
       if (isSecond) await this.holds["turn.second"].pass();
       if (this.failsTurns || isFailing) {
-        this.#refused.set(turn.channel, turn);
+        turn.isRefused = true;
         return status(this.failsTurns ? 400 : 500)(exchange);
       }
       if (wantsTool) return this.#callTool(exchange);
@@ -221,14 +225,14 @@ export class ChaosModel {
     const before = linesOf(raw);
     const channel = `${platform}:${name}`;
     const at = Date.now();
-    const bytes = createHash("sha256").update(JSON.stringify(messages)).digest("hex");
-    const last = this.#asked.get(channel);
-    const firstAt = last?.bytes === bytes ? last.firstAt : at;
-    this.#asked.set(channel, { bytes, firstAt });
+    const body = JSON.stringify(messages);
+    const limit = request.max_completion_tokens ?? request.max_tokens ?? 0;
+    const bytes = createHash("sha256").update(`${limit} ${body}`).digest("hex");
+    const last = this.#last.get(channel);
     const turn: TurnRequest = {
       channel,
       at,
-      firstAt,
+      firstAt: last?.bytes === bytes ? last.firstAt : at,
       session: this.session,
       tools: JSON.stringify(tools ?? []),
       system: messages[0]?.content ?? "",
@@ -236,9 +240,12 @@ export class ChaosModel {
       raw: raw.map((message) => JSON.stringify(message)),
       lines: [...before, ...linesOf(messages.slice(dynamic + 1))],
       rawLines: before.length,
-      afterRefused: this.#refused.get(channel),
+      bytes,
+      size: body.length,
+      isRefused: false,
+      refused: last?.isRefused === true && last.session === this.session ? [...last.refused, last] : [],
     };
-    this.#refused.delete(channel);
+    this.#last.set(channel, turn);
     this.turns.push(turn);
     return turn;
   }

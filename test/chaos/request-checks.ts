@@ -2,6 +2,7 @@ import type { ChaosModel, TurnRequest } from "./chaos-model.ts";
 import type { LogChecks, Problem } from "./log-checks.ts";
 import { PaidChecks } from "./paid-checks.ts";
 import type { People } from "./people.ts";
+import { isSmallerTry, problemsOfTry } from "./smaller-tries.ts";
 import type { Sql } from "./sql.ts";
 import { markOf, short } from "./texts.ts";
 
@@ -78,7 +79,7 @@ export class RequestChecks {
     this.looked++;
     if (request.lines.some(isCut)) this.cut++;
     // What is tried in place of a refused request is no view of the channel: the next one is compared with what came before.
-    if (!isLessOf(request)) {
+    if (!isSmallerTry(request)) {
       const last = this.#last.get(channel);
       this.#last.set(channel, request);
       if (last !== undefined) found.push(...(await this.#brokenPrefix(last, request)));
@@ -119,7 +120,8 @@ export class RequestChecks {
     const missing = all.filter((seq) => seq > first && seq < last && !shown.has(seq) && !changed.has(seq));
     const found =
       missing.length === 0 ? [] : [`a request shows ${first} to ${last} without ${missing.join(" ")}`];
-    if (rawLines === 0 || isLessOf(request)) return found;
+    if (isSmallerTry(request)) return [...found, ...problemsOfTry(request)];
+    if (rawLines === 0) return found;
     const views = await this.#viewsAt(request);
     const isStart = (watermark: number): boolean =>
       first > watermark && !all.some((seq) => seq > watermark && seq < first && !changed.has(seq));
@@ -191,14 +193,4 @@ export class RequestChecks {
 /** Emergency has left the beginning of it, and perhaps its end: every text ends with a full stop. */
 function isCut(line: string): boolean {
   return line.includes("[… cut: ") || !line.endsWith(".");
-}
-
-/**
- * The newest part of what was refused just before, and what was said since: its size may have been the reason, as Weir tries it where none is
- * told. That it lacks nothing from its beginning on is looked at all the same.
- */
-function isLessOf({ afterRefused, lines }: TurnRequest): boolean {
-  if (afterRefused === undefined) return false;
-  const first = lines.map(markOf).find((mark) => mark !== null);
-  return first !== undefined && afterRefused.lines.map(markOf).indexOf(first) > 0;
 }

@@ -11,6 +11,7 @@ import type { TestProcess } from "../support/process.ts";
 import { MOST_CHARACTERS } from "./answers.ts";
 import { ChaosModel } from "./chaos-model.ts";
 import { Gates } from "./gates.ts";
+import type { MutantName } from "./mutants.ts";
 import { People } from "./people.ts";
 import { type ServiceProxy, startServiceProxy } from "./service-proxy.ts";
 import { Sql } from "./sql.ts";
@@ -54,13 +55,14 @@ export interface Scene extends AsyncDisposable {
   session: number;
 }
 
-export async function openScene(seed: number): Promise<Scene> {
+/** @param mutant a mistake that is built into the daemons, see `mutants.ts`; null: none */
+export async function openScene(seed: number, mutant: MutantName | null = null): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await startModelServer());
   server.models = [{ id: "talker" }, { id: "summariser", context_length: SUMMARISER_WINDOW }];
   const service = stack.use(await startLoopbackServer());
   const proxy = stack.use(await startServiceProxy(service.url));
-  const home = stack.use(await openChaosHome(server.url, proxy.url));
+  const home = stack.use(await openChaosHome(server.url, proxy.url, mutant));
   const sql = stack.use(new Sql(home.dataDir));
   const gates = new Gates(sql);
   // The daemon adopts it; the home's guardian ends it.
@@ -88,7 +90,7 @@ export function startSession(scene: Pick<Scene, "home" | "people" | "model" | "s
   return process;
 }
 
-async function openChaosHome(modelUrl: string, serviceUrl: string): Promise<Home> {
+async function openChaosHome(modelUrl: string, serviceUrl: string, mutant: MutantName | null): Promise<Home> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), "weir-chaos-")));
   // As root, the server runs as an account that has to come through.
   await chmod(folder, 0o755);
@@ -98,11 +100,15 @@ async function openChaosHome(modelUrl: string, serviceUrl: string): Promise<Home
   );
   await using seed = await openSeed();
   await copyFolder(seed.dataDir, path.join(folder, "data"));
+  const first = ["clock.ts", ...(mutant === null ? [] : ["mutants.ts"])];
   const env = environment({
     OPENAI_BASE_URL: modelUrl,
     OPENAI_API_KEY: "sk-chaos",
-    NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, "clock.ts")).href}`,
+    NODE_OPTIONS: first
+      .map((file) => `--import=${pathToFileURL(path.join(import.meta.dirname, file)).href}`)
+      .join(" "),
     WEIR_CHAOS_CLOCK: path.join(folder, "clock"),
+    ...(mutant !== null && { WEIR_CHAOS_MUTANT: mutant }),
   });
   return new Home(folder, env);
 }

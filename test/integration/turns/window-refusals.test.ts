@@ -184,6 +184,22 @@ test("a refusal for a cause that has passed leaves the window as it was", async 
   assert.equal(emergencies(weir), 0);
 });
 
+test("a smaller window that makes the request no smaller is passed over: the same is not refused twice", async () => {
+  await using scene = await openScene();
+  scene.server.respond(() => status(400, { error: { message: "The sequence does not go into the cache." } }));
+  await using weir = await scene.start({ window: 100_000, compaction: NO_COMPACTION });
+  // Whatever is left out of this, it goes first, and the rest fits three quarters as well as half.
+  await weir.say("the river stood above the old mark by the mill. ".repeat(700), {
+    room: "one",
+    addressed: false,
+  });
+  await listen(weir, "one", 1, 12);
+  assert.equal((await turn(scene, weir, "one", "and?")).outcome, "failed");
+  const sizes = scene.server.requests.map(({ body }) => sizeOf(body));
+  assert.equal(sizes.length, 2, `requests of ${sizes.join(", ")} tokens`);
+  assert.ok((sizes[1] ?? 0) < (sizes[0] ?? 0) / 2);
+});
+
 test("what the model has answered before is not too large: such a refusal is not tried with less", async () => {
   await using scene = await openScene();
   scene.server.respond(() => text("noted", { usage: "none" }));

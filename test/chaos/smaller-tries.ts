@@ -1,0 +1,34 @@
+/**
+ * What Weir tries in place of a refused request, since its size may have been the reason: the newest part of the view, for that
+ * call only. It begins later than the view, and everything else that is true of a request is true of it.
+ */
+import type { TurnRequest } from "./chaos-model.ts";
+import { markOf } from "./texts.ts";
+
+/** Whether a request begins later than the one with which its answer began, and only refusals lie between them. */
+export function isSmallerTry(request: TurnRequest): boolean {
+  const [whole] = refusedBefore(request);
+  const first = request.lines.map(markOf).find((mark) => mark !== null);
+  return whole !== undefined && first !== undefined && whole.lines.map(markOf).indexOf(first) > 0;
+}
+
+/** What is wrong with a smaller try, beside its beginning. */
+export function problemsOfTry(request: TurnRequest): string[] {
+  const before = refusedBefore(request).at(-1);
+  if (before === undefined || !isSmallerTry(request)) return [];
+  if (request.bytes === before.bytes) return ["a smaller try was refused and sent again as it was"];
+  if (request.size <= before.size) return [];
+  return [`a try of ${request.size} characters came in place of a refused request of ${before.size}`];
+}
+
+/** The refused requests for the same answer: those before it were for other messages. */
+function refusedBefore(request: TurnRequest): readonly TurnRequest[] {
+  const { refused } = request;
+  return refused.slice(refused.findLastIndex((one) => answeredIn(one) !== answeredIn(request)) + 1);
+}
+
+/** The last message that a request is to answer: a turn has the same in all its requests, and no two turns have it. */
+function answeredIn({ lines, rawLines }: TurnRequest): string | undefined {
+  const last = lines[rawLines - 1];
+  return last === undefined ? undefined : (markOf(last) ?? last);
+}
