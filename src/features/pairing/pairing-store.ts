@@ -79,14 +79,13 @@ export class PairingStore {
 
   /** Requests whose code is valid, oldest first. @param platform null: of all platforms */
   async open(platform: string | null): Promise<PairingRequest[]> {
-    const rows = await this.#db.query<PlatformPerson & { name: string; code: string; askedAt: Date }>(
+    return this.#db.query<PairingRequest>(
       "pairing_open",
       `select platform, person, name, code, asked_at from pairing_requests
         where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID}
         order by asked_at, platform, person`,
       [platform],
     );
-    return rows.map(({ askedAt, ...row }) => ({ ...row, askedAt }));
   }
 
   /** @param by who lets them in @returns false: the request is not valid any more */
@@ -145,18 +144,10 @@ export class PairingStore {
 
   /** Everybody who was let in, the newest first. */
   async people(): Promise<PairedPerson[]> {
-    const rows = await this.#db.query<
-      PlatformPerson & { since: Date; letInBy: string; unreadTo: Date | null; unreadIds: string[] }
-    >(
+    return this.#db.query<PairedPerson>(
       "pairing_people",
       "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
     );
-    return rows.map(({ letInBy, unreadTo, unreadIds, ...row }) => ({
-      ...row,
-      letInBy,
-      unreadTo,
-      unreadIds,
-    }));
   }
 
   /** A text that changes with each change of the requests and the people; cheap enough to read each second. */

@@ -60,31 +60,8 @@ export interface Fired {
   readonly isDue: boolean;
 }
 
-type RawReminder = {
-  id: number;
-  cron: string | null;
-  timeZone: string;
-  text: string;
-  nextAt: Date;
-  askerId: string | null;
-  askerName: string | null;
-  name: string | null;
-};
-
-const COLUMNS = "r.id, r.cron, r.time_zone, r.text, r.next_at, r.asker_id, r.asker_name, r.name";
-
-function toReminder(row: RawReminder): Reminder {
-  const { askerId: id, askerName: name } = row;
-  return {
-    id: row.id,
-    cron: row.cron,
-    timeZone: row.timeZone,
-    text: row.text,
-    due: row.nextAt,
-    asker: id === null ? null : { id, name: name ?? "" },
-    schedule: row.name,
-  };
-}
+const COLUMNS = `r.id, r.cron, r.time_zone, r.text, r.next_at as due, r.name as schedule,
+  case when r.asker_id is not null then jsonb_build_object('id', r.asker_id, 'name', coalesce(r.asker_name, '')) end as asker`;
 
 /** Rows of `reminders`. */
 export class ReminderStore {
@@ -161,12 +138,11 @@ export class ReminderStore {
 
   /** What waits in a channel, by when it comes. */
   async waiting(channel: ChannelId): Promise<Reminder[]> {
-    const rows = await this.#db.query<RawReminder>(
+    return this.#db.query<Reminder>(
       "reminders_waiting",
       `select ${COLUMNS} from reminders r where r.channel_id = $1 and r.state = 'active' order by r.next_at, r.id`,
       [channel],
     );
-    return rows.map(toReminder);
   }
 
   /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
@@ -185,7 +161,7 @@ export class ReminderStore {
    * @param behind only those with a higher number
    */
   async due(platforms: readonly string[], now: Date, behind: number, limit: number): Promise<DueReminder[]> {
-    const rows = await this.#db.query<RawReminder & { row: RawChannel }>(
+    const rows = await this.#db.query<Reminder & { row: RawChannel }>(
       "reminders_due",
       `select ${COLUMNS}, to_jsonb(c) as row
          from reminders r
@@ -193,7 +169,7 @@ export class ReminderStore {
         where r.state = 'active' and r.next_at <= $2 and r.id > $3 order by r.id limit $4`,
       [platforms, now, behind, limit],
     );
-    return rows.map((row) => ({ ...toReminder(row), channel: toChannel(row.row) }));
+    return rows.map(({ row, ...reminder }) => ({ ...reminder, channel: toChannel(row) }));
   }
 
   /** When the next reminder of these platforms comes that is not due yet; null: none waits. */
@@ -213,20 +189,20 @@ export class ReminderStore {
       "reminders_count",
       "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
     );
-    return { count: row?.count ?? 0, nextAt: row?.nextAt ?? null };
+    return row ?? { count: 0, nextAt: null };
   }
 
   /** Appends an occurrence to the log, and moves its reminder on, in one transaction. */
   async fire({ reminder, draft, next }: Occurrence): Promise<Fired> {
     const { id, due, text } = reminder;
     const { messageId, author, tokens, at } = draft;
-    const [row] = await this.#db.query<{ hasFired: boolean; seq: number | null; due: boolean | null }>(
+    const [row] = await this.#db.query<Fired>(
       "reminder_fire",
-      "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
+      "select has_fired, seq, coalesce(due, false) as is_due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
       [id, due, text, messageId, author.name, tokens, at, next],
     );
     if (row === undefined) throw new Error("fire_reminder returned no row");
-    return { hasFired: row.hasFired, seq: row.seq, isDue: row.due ?? false };
+    return row;
   }
 
   /** Makes the schedules these; others of the configuration are over. */

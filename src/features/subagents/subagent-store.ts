@@ -1,14 +1,5 @@
 import type { ToolCall } from "../../core/entry.ts";
-import {
-  type AgentId,
-  agentId,
-  type ChannelId,
-  type MemoryId,
-  type Owner,
-  type Seq,
-  type TurnId,
-  turnId,
-} from "../../core/ids.ts";
+import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../../store/database/database.ts";
 
@@ -90,79 +81,8 @@ export interface OpenSubagent {
   readonly asker: { readonly id: string; readonly name: string } | null;
 }
 
-interface RawSubagent {
-  id: number;
-  number: number;
-  turnId: number;
-  agent: string;
-  askedSeq: Seq | null;
-  readTo: Seq;
-  task: string;
-  persona: string | null;
-  model: string | null;
-  tools: string[];
-  brief: string | null;
-  state: SubagentState;
-  told: string | null;
-  toldWith: number | null;
-  result: string;
-  steps: SubagentStep[];
-  begun: number;
-  spentMs: number;
-}
-
-const COLUMNS =
-  "id, number, turn_id, agent, asked_seq, read_to, task, persona, model, tools, brief, state, told, told_with, result, steps, begun, spent_ms";
-
-function toSubagent(row: RawSubagent): Subagent {
-  const { turnId: turn, askedSeq, readTo, spentMs, told, ...same } = row;
-  const { toldWith, ...rest } = same;
-  return {
-    ...rest,
-    agent: agentId(rest.agent),
-    turn: turnId(turn),
-    askedSeq,
-    readTo,
-    spentMs,
-    toldWith: told === "entry" ? toldWith : null,
-  };
-}
-
-interface RawOpen {
-  number: number;
-  agent: string;
-  task: string;
-  state: SubagentState;
-  started_at: string;
-  tokens: number;
-  seq: Seq | null;
-  asker_id: string | null;
-  asker: string | null;
-}
-
-function toOpen({
-  number,
-  agent,
-  task,
-  state,
-  started_at: at,
-  tokens,
-  seq,
-  asker_id: id,
-  asker,
-}: RawOpen): OpenSubagent {
-  const startedAt = new Date(at);
-  return {
-    number,
-    agent: agentId(agent),
-    task,
-    state,
-    startedAt,
-    tokens,
-    seq,
-    asker: id === null ? null : { id, name: asker ?? "" },
-  };
-}
+const COLUMNS = `id, number, turn_id as turn, agent, asked_seq, read_to, task, persona, model, tools, brief, state,
+  case when told = 'entry' then told_with end as told_with, result, steps, begun, spent_ms`;
 
 /** Rows of `subagents`. */
 export class SubagentStore {
@@ -174,17 +94,22 @@ export class SubagentStore {
 
   /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
-    const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
+    const [row] = await this.#db.query<{
+      takenBack: number;
+      open: (Omit<OpenSubagent, "startedAt"> & { startedAt: string })[];
+    }>(
       "subagents_look",
       `select notes_taken_back($1) as taken_back, coalesce((
          select jsonb_agg(jsonb_build_object(
-                  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
-                  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name) order by s.number)
+                  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'startedAt', s.started_at,
+                  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker', case when e.author_id is not null then
+                    jsonb_build_object('id', e.author_id, 'name', coalesce(e.author_name, '')) end) order by s.number)
            from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
           where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
       [channel],
     );
-    return { takenBack: row?.takenBack ?? 0, open: (row?.open ?? []).map(toOpen) };
+    const open = (row?.open ?? []).map((one) => ({ ...one, startedAt: new Date(one.startedAt) }));
+    return { takenBack: row?.takenBack ?? 0, open };
   }
 
   /** Begins a subagent, or finds the one with the same key in the same turn. @param most limit of open ones in a channel */
@@ -209,12 +134,12 @@ export class SubagentStore {
   async turnOf(channel: ChannelId, messageId: string): Promise<TurnId | null> {
     const [, number] = /^subagent\/(\d+)/.exec(messageId) ?? [];
     if (number === undefined) return null;
-    const [row] = await this.#db.query<{ turn: number }>(
+    const [row] = await this.#db.query<{ turn: TurnId }>(
       "subagent_turn",
       "select turn_id as turn from subagents where channel_id = $1 and number = $2",
       [channel, Number(number)],
     );
-    return row === undefined ? null : turnId(row.turn);
+    return row?.turn ?? null;
   }
 
   /** Open subagents of all channels. */
@@ -228,17 +153,15 @@ export class SubagentStore {
 
   /** Decides how the end of each is reported. @returns the open subagents of the channel */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
-    const rows = await this.#db.query<RawSubagent>(
-      "subagents_settle",
-      `select ${COLUMNS} from settle_subagents($1, $2)`,
-      [channel, epoch],
-    );
-    return rows.map(toSubagent);
+    return this.#db.query<Subagent>("subagents_settle", `select ${COLUMNS} from settle_subagents($1, $2)`, [
+      channel,
+      epoch,
+    ]);
   }
 
   /** Counts a run that begins. @returns the current row, with its question; null: it has ended, or runs on another daemon */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
-    const [row] = await this.#db.query<RawSubagent & { question: number; calls: number }>(
+    const [row] = await this.#db.query<Subagent>(
       "subagent_take",
       `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
             question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
@@ -246,9 +169,7 @@ export class SubagentStore {
          from taken`,
       [id, epoch],
     );
-    if (row === undefined) return null;
-    const { question, calls, ...subagent } = row;
-    return { ...toSubagent(subagent), question: turnId(question), calls };
+    return row ?? null;
   }
 
   /** An orderly shutdown ends a run: it is no attempt, but its cost counts. */

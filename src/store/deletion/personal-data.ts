@@ -209,7 +209,7 @@ export class PersonalDataStore {
         order by c.id`,
       [platform, storableText(person)],
     );
-    return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
+    return rows.map(({ messages, ...row }) => ({ channel: toChannel(row), messages }));
   }
 
   /** What would be removed with all messages of a person on a platform. */
