@@ -203,18 +203,10 @@ export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry
 export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true } & (
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
-  | {
-      readonly kind: "tool_result";
-      readonly callId: string;
-      readonly tool: string;
-      readonly text: string;
-      readonly references: readonly EntryReference[];
-      readonly memories: readonly MemoryReference[];
+  | (Omit<ToolResultEntry, keyof TurnEntryBase | "images"> & {
       /** At least one; left out: without pictures. */
       readonly images?: readonly ImageBytes[];
-      /** As of a {@link ToolResultEntry}. */
-      readonly isFinding?: true;
-    }
+    })
   | { readonly kind: "notice"; readonly text: string }
 );
 

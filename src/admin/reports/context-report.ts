@@ -11,7 +11,7 @@ import { type Calibration, realTokens } from "../../core/calibration.ts";
 import { type Cost, costOf, type ModelSpending, totalSpending } from "../../core/cost.ts";
 import { contextCharacters, type Focus, type Pressure, type Section } from "../../core/context.ts";
 import type { WindowSource } from "../../llm/catalog/known-windows.ts";
-import { dueMessages, writtenTo } from "../../core/history.ts";
+import { dueMessages, type Omission, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { CompactionTotals } from "../../store/compaction/compactions.ts";
@@ -75,12 +75,7 @@ export interface ContextReport {
     readonly omittedTo: number;
     readonly due: number;
   };
-  readonly omission: {
-    readonly count: number;
-    readonly tokens: number;
-    readonly firstAt: Date;
-    readonly lastAt: Date;
-  } | null;
+  readonly omission: Omit<Omission, "fromSeq" | "toSeq"> | null;
   readonly spent: SpentReport;
   readonly compactions: CompactionTotals;
 }

@@ -27,7 +27,7 @@ const ANSWERED = `from turns t join entries e on e.channel_id = t.channel_id and
    where t.id = a.turn_id and e.addressed and e.deleted_at is null`;
 
 /** A turn that goes on after an answer asks the person who gave it. */
-export const QUESTION_COLUMNS = `a.id, a.kind, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name, a.answer,
+export const QUESTION_COLUMNS = `a.id, a.kind, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
   array(select distinct e.author_name ${ANSWERED} and not e.author_bot) as asked_by,
   case when a.for_anybody then '{}' else array(
-    select distinct e.author_id ${ANSWERED} and (not e.author_bot or e.message_id like 'approval/%' and e.author_id <> 'weir')) end as asked_of`;
+    select distinct e.author_id ${ANSWERED} and (not e.author_bot or e.message_id like 'approval/%' and e.author_id <> 'weir')) end as asked_of, a.answer`;

@@ -1,4 +1,4 @@
-import type { QuestionKind, QuestionState } from "./question.ts";
+import type { QuestionState } from "./question.ts";
 import type { AgentId, ChannelAddress, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
 import { QUESTION_COLUMNS, type QuestionRow } from "./question-rows.ts";
@@ -18,16 +18,10 @@ export interface ApprovalRule {
 }
 
 /** A new question, to be stored with its call. */
-export interface AskedQuestion {
-  readonly id: number;
+export interface AskedQuestion extends Pick<QuestionRow, "id" | "kind" | "agent" | "tool" | "arguments"> {
   readonly callId: string;
-  readonly agent: AgentId;
-  readonly tool: string;
-  /** As in the log. */
-  readonly arguments: string;
   readonly fingerprint: string;
   readonly expireMs: number;
-  readonly kind: QuestionKind;
   /** Of a choice: also people may make it whose messages the turn does not answer. */
   readonly isForAnybody: boolean;
 }
@@ -53,12 +47,8 @@ export interface QuestionLook {
 }
 
 /** A call that a turn takes up. `was`: its state before. */
-export interface TakenApproval {
-  readonly id: number;
+export interface TakenApproval extends Pick<QuestionRow, "id" | "agent" | "tool" | "arguments"> {
   readonly was: QuestionState;
-  readonly agent: AgentId;
-  readonly tool: string;
-  readonly arguments: string;
   /** Of the call that people were shown. */
   readonly fingerprint: string;
   /** The platform's id of the newest message that asked for the call; null: no message of a person did. */
@@ -78,19 +68,12 @@ export interface QuestionToShow extends QuestionRow {
 }
 
 /** A decision or an answer that is not in its channel's log yet. */
-export interface UnreportedDecision {
-  readonly id: number;
+export interface UnreportedDecision extends Omit<QuestionRow, "agent" | "expiresAt" | "askedBy" | "askedOf"> {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   /** The agent that asked; null: the channel's own. */
   readonly agent: AgentId | null;
-  readonly kind: QuestionKind;
-  readonly state: QuestionState;
-  readonly tool: string;
-  readonly arguments: string;
-  readonly answer: string;
   readonly decidedBy: string | null;
-  readonly decidedName: string;
   readonly reason: string;
 }
 

@@ -60,8 +60,9 @@ export interface Fired {
   readonly isDue: boolean;
 }
 
-const COLUMNS = `r.id, r.cron, r.time_zone, r.text, r.next_at as due, r.name as schedule,
-  case when r.asker_id is not null then jsonb_build_object('id', r.asker_id, 'name', coalesce(r.asker_name, '')) end as asker`;
+const COLUMNS = `r.id, r.cron, r.time_zone, r.text, r.next_at as due,
+  case when r.asker_id is not null then json_build_object('id', r.asker_id, 'name', coalesce(r.asker_name, '')) end as asker,
+  r.name as schedule`;
 
 /** Rows of `reminders`. */
 export class ReminderStore {

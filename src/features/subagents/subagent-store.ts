@@ -100,10 +100,10 @@ export class SubagentStore {
     }>(
       "subagents_look",
       `select notes_taken_back($1) as taken_back, coalesce((
-         select jsonb_agg(jsonb_build_object(
+         select json_agg(json_build_object(
                   'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'startedAt', s.started_at,
                   'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker', case when e.author_id is not null then
-                    jsonb_build_object('id', e.author_id, 'name', coalesce(e.author_name, '')) end) order by s.number)
+                    json_build_object('id', e.author_id, 'name', coalesce(e.author_name, '')) end) order by s.number)
            from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
           where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
       [channel],

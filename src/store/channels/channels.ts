@@ -49,7 +49,7 @@ const COLUMNS =
 export const COLUMNS_OF_C = COLUMNS.replaceAll(/\w+/g, (column) => `c.${column} as "${camelKey(column)}"`);
 
 /** SQL: the address of the channel `c`. */
-export const ADDRESS_OF_C = "jsonb_build_object('platform', c.platform, 'name', c.name)";
+export const ADDRESS_OF_C = "json_build_object('platform', c.platform, 'name', c.name)";
 
 /** Patterns of ids that no platform has given. */
 export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);

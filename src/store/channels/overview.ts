@@ -225,7 +225,7 @@ export class OverviewStore extends Rows {
       `select
   (select count(*) from deliveries where state = 'pending') as deliveries,
   (select count(*) from deliveries d where ${REFUSED}) as refused,
-  jsonb_build_object(
+  json_build_object(
     'running', (select count(*) from jobs where state in ('running', 'staged')),
     'ahead', (select count(*) from jobs where state = 'ahead'),
     'redo', (select count(*) from summaries where live and needs_redo)) as compactions`,

@@ -104,11 +104,11 @@ export class AnswerProvenanceStore extends Rows {
     const [row] = await this.db.query<MessageEnd>(
       "answer_end",
       `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
-              case when d.state = 'sent' and d.message_id is not null and e.text <> '' then jsonb_build_object(
-                'messageId', d.message_id, 'text', e.text, 'agent', e.data->>'agent',
-                'kind', case e.kind when 'assistant' then 'answer' else 'notice' end) end as answer,
               coalesce((select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
-                  and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to
+                  and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to,
+              case when d.state = 'sent' and d.message_id is not null and e.text <> '' then json_build_object(
+                'messageId', d.message_id, 'text', e.text, 'kind', case e.kind when 'assistant' then 'answer' else 'notice' end,
+                'agent', e.data->>'agent') end as answer
          from channels c
          join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
          left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'

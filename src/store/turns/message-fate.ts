@@ -110,7 +110,7 @@ export class MessageFateStore extends Rows {
               (select n.text from entries n
                 where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
               case when d.is_failed then 'failed' when d.is_pending then 'pending' when d.is_pending is not null then 'sent' end as delivery,
-              case when h.seq is not null then jsonb_build_object('seq', h.seq, 'to', h.data->>'agent') end as handed_over,
+              case when h.seq is not null then json_build_object('seq', h.seq, 'to', h.data->>'agent') end as handed_over,
               r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
          from entries e
          join channels c on c.id = e.channel_id

@@ -57,12 +57,7 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
 }
 
 /** What a channel's calls have cost so far. */
-export interface ModelCallTotals {
-  readonly calls: number;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly writtenTokens: number;
-  readonly completionTokens: number;
+export interface ModelCallTotals extends Omit<ModelSpending, "model" | "uncounted"> {
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
   /** The same by model and purpose. */
