@@ -1,7 +1,7 @@
 import type { ToolCall } from "../../core/entry.ts";
 import type { AgentId, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 
 /** Calls of one answer of a subagent, with their results. */
 export interface SubagentStep {
@@ -85,16 +85,10 @@ const COLUMNS = `id, number, turn_id as turn, agent, asked_seq, read_to, task, p
   case when told = 'entry' then told_with end as told_with, result, steps, begun, spent_ms`;
 
 /** Rows of `subagents`. */
-export class SubagentStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class SubagentStore extends Rows {
   /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       takenBack: number;
       open: (Omit<OpenSubagent, "startedAt"> & { startedAt: string })[];
     }>(
@@ -120,7 +114,7 @@ export class SubagentStore {
   ): Promise<{ readonly outcome: "begun" | "found"; readonly id: number } | "changed" | "full"> {
     const { callId, askedSeq, ...same } = draft;
     const row = { ...same, call_id: callId, asked_seq: askedSeq };
-    const [begun] = await this.#db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
+    const [begun] = await this.db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
       "subagent_begin",
       "select outcome, id from begin_subagent($1, $2, $3, $4, $5, $6)",
       [channel, epoch, turn, takenBack, most, JSON.stringify(row)],
@@ -134,7 +128,7 @@ export class SubagentStore {
   async turnOf(channel: ChannelId, messageId: string): Promise<TurnId | null> {
     const [, number] = /^subagent\/(\d+)/.exec(messageId) ?? [];
     if (number === undefined) return null;
-    const [row] = await this.#db.query<{ turn: TurnId }>(
+    const [row] = await this.db.query<{ turn: TurnId }>(
       "subagent_turn",
       "select turn_id as turn from subagents where channel_id = $1 and number = $2",
       [channel, Number(number)],
@@ -144,7 +138,7 @@ export class SubagentStore {
 
   /** Open subagents of all channels. */
   async countOpen(): Promise<{ readonly count: number; readonly since: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; since: Date | null }>(
+    const [row] = await this.db.query<{ count: number; since: Date | null }>(
       "subagents_open",
       "select count(*) as count, min(started_at) as since from subagents where closed_at is null",
     );
@@ -153,7 +147,7 @@ export class SubagentStore {
 
   /** Decides how the end of each is reported. @returns the open subagents of the channel */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
-    return this.#db.query<Subagent>("subagents_settle", `select ${COLUMNS} from settle_subagents($1, $2)`, [
+    return this.db.query<Subagent>("subagents_settle", `select ${COLUMNS} from settle_subagents($1, $2)`, [
       channel,
       epoch,
     ]);
@@ -161,7 +155,7 @@ export class SubagentStore {
 
   /** Counts a run that begins. @returns the current row, with its question; null: it has ended, or runs on another daemon */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
-    const [row] = await this.#db.query<Subagent>(
+    const [row] = await this.db.query<Subagent>(
       "subagent_take",
       `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
             question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
@@ -178,7 +172,7 @@ export class SubagentStore {
     id: number,
     { tokensIn, tokensOut, spentMs }: Required<Pick<SubagentChange, "tokensIn" | "tokensOut" | "spentMs">>,
   ): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "subagent_leave",
       `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
                             spent_ms = spent_ms + $5
@@ -211,7 +205,7 @@ export class SubagentStore {
       tokens_out: tokensOut,
       spent_ms: Math.round(spentMs),
     };
-    const [saved] = await this.#db.query<{ outcome: SaveOutcome }>(
+    const [saved] = await this.db.query<{ outcome: SaveOutcome }>(
       "subagent_save",
       "select save_subagent($1, $2, $3, $4, $5, $6) as outcome",
       [channel, epoch, id, takenBack, end, JSON.stringify(row)],
@@ -228,7 +222,7 @@ export class SubagentStore {
     id: number,
     callId: string,
   ): Promise<Pick<Subagent, "number" | "state" | "result"> | null> {
-    const [row] = await this.#db.query<Pick<Subagent, "number" | "state" | "result">>(
+    const [row] = await this.db.query<Pick<Subagent, "number" | "state" | "result">>(
       "subagent_tell_call",
       `update subagents set told = coalesce(told, case state when 'running' then 'later' else 'call' end)
         where id = $1 and epoch = $2 and (told is null or told in ('call', 'later') and call_id = $3)
@@ -240,7 +234,7 @@ export class SubagentStore {
 
   /** Those of these that have ended. */
   async over(ids: readonly number[]): Promise<number[]> {
-    const rows = await this.#db.query<{ id: number }>(
+    const rows = await this.db.query<{ id: number }>(
       "subagents_over",
       "select id from subagents where id = any($1) and state <> 'running'",
       [ids],
@@ -250,7 +244,7 @@ export class SubagentStore {
 
   /** Ends a running subagent of a channel at once. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "subagent_stop",
       `update subagents set state = 'stopped', ended_at = clock_timestamp(), steps = '[]', brief = null
         where channel_id = $1 and number = $2 and state = 'running' returning id`,
@@ -261,12 +255,12 @@ export class SubagentStore {
 
   /** Closes all of a channel without a report. */
   async drop({ channel, epoch }: Owner): Promise<void> {
-    await this.#db.query("subagents_drop", "select drop_subagents($1, $2)", [channel, epoch]);
+    await this.db.query("subagents_drop", "select drop_subagents($1, $2)", [channel, epoch]);
   }
 
   /** Closes a group that was reported, and erases its texts. */
   async close(channel: ChannelId, toldWith: number): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "subagents_close",
       `select blank_subagents(array(select id from subagents where channel_id = $1 and told = 'entry' and told_with = $2
                                        and closed_at is null), null)`,
