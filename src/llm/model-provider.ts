@@ -84,7 +84,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       headers: server.headers,
       api: server.api,
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
-      isAnthropic: isAnthropicAt(url.hostname),
+      isAnthropic: /(?:^|\.)api\.anthropic\.com$/.test(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
       cacheRule: cacheRulesAt(url.hostname, server.prefix, said),
@@ -136,10 +136,6 @@ export function lessonPlaces(llm: LlmConfig): { readonly prefix: string; readonl
   const own = baseUrl ?? (apiKey === null ? (first?.baseUrl ?? `${OLLAMA_ORIGIN}/v1`) : OPENAI_URL);
   const all = [{ prefix: "", baseUrl: own }, ...servers.map((one) => ({ ...one, prefix: `${one.name}/` }))];
   return all.map((one) => ({ prefix: one.prefix, key: lessonKey(plainAddress(serverUrl(one.baseUrl))) }));
-}
-
-function isAnthropicAt(hostname: string): boolean {
-  return /(?:^|\.)api\.anthropic\.com$/.test(hostname);
 }
 
 function serverUrl(text: string): URL {

@@ -101,7 +101,13 @@ function told(record: LogRecord): { readonly name: string; readonly detail: stri
     case "reply_delivered":
       return { name: "sent", detail: ids(record, ["turn", "messageIds", "inReplyTo"]) };
     default:
-      return { name: record.msg, detail: rest(record) };
+      return {
+        name: record.msg,
+        detail: ids(
+          record,
+          Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
+        ),
+      };
   }
 }
 
@@ -109,13 +115,6 @@ function ended(record: LogRecord): string {
   const { outcome, reason, said, turnMs } = record;
   const words = [reason, said].filter((one) => one !== null && one !== undefined);
   return joined(`${text(outcome)} ${seconds(turnMs)}`, words.map((one) => text(one)).join(": "));
-}
-
-function rest(record: LogRecord): string {
-  return ids(
-    record,
-    Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
-  );
 }
 
 function ids(record: LogRecord, keys: readonly string[]): string {

@@ -119,11 +119,9 @@ function errorIn(event: unknown, name: string): object | undefined {
   if (name === "error" || ("object" in event && event.object === "error"))
     return typeof inner === "object" && inner !== null ? inner : event;
   if (typeof inner === "string" && inner !== "") return { message: inner };
-  return typeof inner === "object" && inner !== null ? { usage: usageIn(event), ...inner } : undefined;
-}
-
-function usageIn(event: object): unknown {
-  return "usage" in event ? event.usage : undefined;
+  return typeof inner === "object" && inner !== null
+    ? { usage: "usage" in event ? event.usage : undefined, ...inner }
+    : undefined;
 }
 
 interface ServerSentEvent {
