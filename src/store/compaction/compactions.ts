@@ -46,16 +46,12 @@ export interface CompactionTotals {
   readonly summaryTokens: number;
 }
 
-interface RawTotals {
+interface RawTotals extends Pick<CompactionTotals, "landed" | "waiting" | "failed" | "stale"> {
   tier: Tier;
   jobs: number;
   source: number;
   told: number;
   saved: number;
-  landed: number;
-  waiting: number;
-  failed: number;
-  stale: number;
 }
 
 const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq,
