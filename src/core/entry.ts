@@ -3,6 +3,7 @@
  * and has no effects: no store, no platform, no model, no clock.
  */
 
+import { jsonOf } from "./json.ts";
 import type { AgentId, MemoryId, Seq, TurnId } from "./ids.ts";
 import type { ImageBytes } from "./image.ts";
 import type { Memory } from "./memory.ts";
@@ -239,11 +240,6 @@ export function callTexts(text: string, calls: readonly Pick<ToolCall, "argument
 }
 
 export function isObjectJson(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    // Not JSON at all: the answer is no.
-    return false;
-  }
+  const value = jsonOf(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

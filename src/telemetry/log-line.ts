@@ -1,3 +1,4 @@
+import { jsonOf } from "../core/json.ts";
 import { pino } from "pino";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
@@ -29,12 +30,8 @@ const MAX_VALUE = 300;
 
 /** @returns null: not a log line */
 export function parseLogLine(line: string): LogRecord | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOf(line);
+  return isRecord(value) ? value : null;
 }
 
 function isRecord(value: unknown): value is LogRecord {
