@@ -2,7 +2,7 @@
 -- Each function locks its channels in the order of their ids, so that two calls cannot deadlock, and skips a channel whose row is
 -- locked: it returns no row for that, the caller writes it alone, and the other channels need not wait for it.
 
--- Appends messages of several channels. `append_listened`, which begins no turns, stays for daemons of the version before.
+-- Appends messages of several channels.
 -- p_batches: [{channel, epoch, last, messages}], a channel once. epoch and last are those of `append_message`, for a message that goes
 -- alone; null: nobody would begin a turn. messages: as in `append_messages`.
 -- batch: its place among them, from 1. turn_id: null: no turn has begun.

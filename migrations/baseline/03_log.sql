@@ -225,35 +225,6 @@ begin
      order by m.place;
 end $$;
 
--- Appends messages of several channels for which nobody waits, in one transaction. It locks the channels in the order of their ids,
--- so that two of these calls cannot deadlock. A channel whose row is locked is skipped and returns no rows: the caller writes it
--- alone, and the others need not wait for it.
--- p_batches: [{channel, messages}], with messages as in `append_messages`. batch: its place among them, from 1.
-create function append_listened(p_batches jsonb)
-returns table (batch bigint, seq bigint, duplicate boolean, due boolean) language plpgsql as $$
-declare v_channel bigint; v_messages jsonb; m jsonb;
-begin
-  for batch, v_channel, v_messages in
-    select b.place, (b.batch->>'channel')::bigint, b.batch->'messages'
-      from jsonb_array_elements(p_batches) with ordinality b (batch, place) order by 2, 1
-  loop
-    perform from channels c where c.id = v_channel for no key update skip locked;
-    continue when not found;
-    if jsonb_array_length(v_messages) = 1 then
-      m := v_messages->0;
-      select a.seq, a.duplicate, a.due into seq, duplicate, due
-        from append_message(v_channel, m->>'message_id', m->>'author_id', m->>'author_name', (m->>'author_bot')::boolean,
-                            m->>'text', (m->>'tokens')::integer, (m->>'at')::timestamptz, (m->>'addressed')::boolean,
-                            m->>'reply_to', p_data => m->'data') a;
-      return next;
-    else
-      for seq, duplicate, due in select a.seq, a.duplicate, a.due from append_messages(v_channel, v_messages) a loop
-        return next;
-      end loop;
-    end if;
-  end loop;
-end $$;
-
 -- Appends a notice about messages that were not heard: {absence: {kind: late | lost, from, to}}. Once per key, which is kept as
 -- its message_id.
 create function append_absence(

@@ -33,21 +33,14 @@ export interface OwnFolder {
   readonly onProblem: (problem: string) => void;
 }
 
-export interface AgentFolderParts {
-  /** Absolute path of the folder of all agents' folders. */
-  readonly root: string;
-  /** Its name, as the operator knows it. */
-  readonly shownAs: string;
+/** `root` is the folder of all agents' folders. */
+export interface AgentFolderParts extends OwnFolder {
   /** Name of the agent's own folder in it. */
   readonly id: string;
-  /** YYYY-MM-DD in the agent's time zone. */
-  readonly today: () => string;
   /** Milliseconds of a monotonic clock. */
   readonly clock: () => number;
   /** Why files cannot be used; null: they can. A refusal keeps the earlier files in use. */
   readonly refusalOf: (files: AgentFiles) => string | null;
-  /** Called once for each new problem. */
-  readonly onProblem: (problem: string) => void;
   /** Default: null, no folder of its own. */
   readonly own?: OwnFolder | null;
 }

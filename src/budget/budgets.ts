@@ -35,15 +35,10 @@ export interface NamedPurse extends Purse {
   readonly isSpent: boolean;
 }
 
-export interface SpentCall extends Omit<Spender, "person"> {
+export interface SpentCall extends Omit<Spender, "person">, Omit<ModelSpending, "calls" | "uncounted"> {
   readonly address: string;
   /** Null: a compaction's call. */
   readonly turn: TurnId | null;
-  readonly model: string;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly writtenTokens: number;
-  readonly completionTokens: number;
 }
 
 export interface BudgetsParts {
@@ -52,8 +47,6 @@ export interface BudgetsParts {
   readonly priceOf: (model: string) => ModelPrice | undefined;
   readonly now: () => Date;
   readonly log: Logger;
-  /** Interval at which other daemons' spending is read from the database, ms. Default: a minute. */
-  readonly refreshMs?: number;
 }
 
 interface Counter {
@@ -105,7 +98,7 @@ export class Budgets implements Disposable {
       this.refresh().catch((error: unknown) =>
         this.#parts.log.warn({ why: errorMessage(error) }, "budgets_not_refreshed"),
       );
-    }, this.#parts.refreshMs ?? REFRESH_MS).unref();
+    }, REFRESH_MS).unref();
   }
 
   [Symbol.dispose](): void {

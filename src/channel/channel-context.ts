@@ -6,13 +6,11 @@ import type { AgentConfig } from "../config/config.ts";
 import type { AgentFile } from "../context/sections/section.ts";
 import type { KitOf } from "../core/feature-key.ts";
 import type { History, TurnRange } from "../core/history.ts";
-import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
-import type { ChannelKind, Place } from "../core/message.ts";
+import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../core/ids.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import type { RecallMemories } from "../memory/recall-memories.ts";
 import type { Recall } from "../memory/recall.ts";
 import type { Platform } from "../platforms/platform.ts";
-import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Store } from "../store/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
@@ -22,6 +20,7 @@ import type { Compaction } from "./compaction/compaction.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
+import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
 
 export interface SharedParts {
@@ -56,14 +55,9 @@ export interface SharedParts {
   readonly ownersOf?: (platform: string) => readonly string[];
 }
 
-export interface ActorParts extends SharedParts {
+export interface ActorParts
+  extends SharedParts, Pick<ChannelRow, "address" | "kind" | "workspace" | "place"> {
   readonly owner: Owner;
-  readonly address: ChannelAddress;
-  readonly kind: ChannelKind;
-  /** "" if the platform has none. */
-  readonly workspace: string;
-  /** Null: its platform reports no names. */
-  readonly place: Place | null;
   readonly agent: Agent;
   /** Other agents that answer there. */
   readonly guests: Guests;

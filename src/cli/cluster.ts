@@ -65,7 +65,7 @@ async function untilEmpty(io: Io, store: Store, name: string): Promise<void> {
     if (of.length === 0) throw new OperatorError(`${name} is gone.`);
     const held = of.reduce((sum, one) => sum + one.held.length, 0);
     const shards = of.reduce((sum, one) => sum + shardsOf(one), 0);
-    if (of.every(isAlone))
+    if (of.every((member) => isResting(member) && parseClusterState(member.vitals)?.members === 0))
       return say(
         io,
         `${name} is asked, but no other daemon takes partitions: it goes on with ${counted(held, "partition")} until one does.`,
@@ -88,8 +88,4 @@ function isResting({ vitals }: Member): boolean {
 function shardsOf({ vitals }: Member): number {
   const shared = parseClusterState(vitals)?.shards.filter(({ members }) => members !== 0) ?? [];
   return shared.reduce((sum, { held }) => sum + held.length, 0);
-}
-
-function isAlone(member: Member): boolean {
-  return isResting(member) && parseClusterState(member.vitals)?.members === 0;
 }

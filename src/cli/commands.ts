@@ -39,10 +39,7 @@ export function addTalk(program: Command, io: Io): void {
 function addDaemon(program: Command, io: Io): void {
   withConfig(program.command("start"))
     .description("run the daemon; in a terminal, with a chat")
-    .action(async (options: CommonOptions) => {
-      const { start } = await import("./start.ts");
-      await start(io, options);
-    });
+    .action(async (options: CommonOptions) => (await import("./start.ts")).start(io, options));
 }
 
 function addChat(program: Command, io: Io): void {
@@ -53,10 +50,7 @@ function addChat(program: Command, io: Io): void {
     .option("--as <name>", "who you are; default: your name on this machine")
     .option("--multi", "several people share this terminal: a line `name: text` speaks as that name")
     .option("--jsonl", "for scripts: JSON lines in and out, many channels side by side")
-    .action(async (options: ChatOptions) => {
-      const { chat } = await import("./chat.ts");
-      await chat(io, options);
-    });
+    .action(async (options: ChatOptions) => (await import("./chat.ts")).chat(io, options));
   withConfig(program.command("replay"))
     .argument("<file>", "JSON lines of {conversation_id, author, ts, text}; ts as 2026-05-01T12:00:00Z")
     .description("send recorded messages through the same pipeline")
@@ -68,10 +62,9 @@ function addChat(program: Command, io: Io): void {
         .choices(["max", "real"])
         .default("max"),
     )
-    .action(async (file: string, options: ReplayOptions) => {
-      const { replay } = await import("./replay.ts");
-      await replay(io, file, options);
-    });
+    .action(async (file: string, options: ReplayOptions) =>
+      (await import("./replay.ts")).replay(io, file, options),
+    );
 }
 
 function addDemo(program: Command, io: Io): void {
@@ -80,10 +73,7 @@ function addDemo(program: Command, io: Io): void {
     .description("watch 400 messages go through a small window, with explanations: three minutes, no key")
     .option("--speed <n>", "how many times as fast; max: without waits", speed, 1)
     .option("--no-color", "without colours, as with NO_COLOR")
-    .action(async (options: DemoOptions) => {
-      const { demo } = await import("./demo.ts");
-      await demo(io, options);
-    });
+    .action(async (options: DemoOptions) => (await import("./demo.ts")).demo(io, options));
 }
 
 /** Reads a speed; `max` is without limit. */
@@ -100,26 +90,17 @@ export function addOverviews(program: Command, io: Io): void {
     .description("show the daemon, its platforms and models, what waits, and the fullest channels")
     .option("--daemon <name>", "in a cluster, this one; default: the one on this machine")
     .option("--json", "as JSON")
-    .action(async (options: StatusOptions) => {
-      const { showStatus } = await import("./status.ts");
-      await showStatus(io, options);
-    });
+    .action(async (options: StatusOptions) => (await import("./status.ts")).showStatus(io, options));
   withConfig(program.command("open"))
     .description("print the address of the daemon's page, with a code that signs in once")
-    .action(async (options: CommonOptions) => {
-      const { open } = await import("./open.ts");
-      await open(io, options);
-    });
+    .action(async (options: CommonOptions) => (await import("./open.ts")).open(io, options));
   withConfig(program.command("reload"))
     .description(
       "have the daemon read its configuration again, and say what has changed and what waits for a restart",
     )
     .option("--daemon <name>", "in a cluster, this one; default: the one on this machine")
     .option("--force", "also a file that is held back because it looks incomplete")
-    .action(async (options: ReloadOptions) => {
-      const { reload } = await import("./reload.ts");
-      await reload(io, options);
-    });
+    .action(async (options: ReloadOptions) => (await import("./reload.ts")).reload(io, options));
   addCluster(program, io);
   withConfig(program.command("channels"))
     .description("list the channels: messages, level at the last answer, last heard, due")
@@ -130,10 +111,7 @@ export function addOverviews(program: Command, io: Io): void {
         .choices(CHANNEL_ORDERS)
         .default("heard"),
     )
-    .action(async (options: ChannelsOptions) => {
-      const { showChannels } = await import("./channels.ts");
-      await showChannels(io, options);
-    });
+    .action(async (options: ChannelsOptions) => (await import("./channels.ts")).showChannels(io, options));
   withConfig(program.command("logs"))
     .description("show the last lines of the daemon's log, a line an event")
     .option("-f, --follow", "go on with what comes, until Ctrl-C")
@@ -141,27 +119,18 @@ export function addOverviews(program: Command, io: Io): void {
     .addOption(new Option("--level <level>", "this level and above").choices(LOG_LEVELS))
     .option("-n, --lines <n>", "how many of the last lines", positiveNumber, 50)
     .option("--json", "as the file has them")
-    .action(async (options: LogsOptions) => {
-      const { showLogs } = await import("./logs.ts");
-      await showLogs(io, options);
-    });
+    .action(async (options: LogsOptions) => (await import("./logs.ts")).showLogs(io, options));
   withConfig(program.command("models"))
     .description("show what was learned of models: windows, tokens, refusals")
     .option("--forget <name>", "forget what was learned of this model")
     .option("--json", "a JSON object a line")
-    .action(async (options: ModelsOptions) => {
-      const { showModels } = await import("./models.ts");
-      await showModels(io, options);
-    });
+    .action(async (options: ModelsOptions) => (await import("./models.ts")).showModels(io, options));
   withConfig(program.command("usage"))
     .description("show the models' usage, and its cost by today's prices")
     .addOption(new Option("--by <key>", "group by this").choices(USAGE_KEYS).default("agent"))
     .option("--since <time>", "a duration, as 12h, or a day, as 2026-11-01", "7d")
     .option("--json", "as JSON")
-    .action(async (options: UsageOptions) => {
-      const { showUsage } = await import("./usage.ts");
-      await showUsage(io, options);
-    });
+    .action(async (options: UsageOptions) => (await import("./usage.ts")).showUsage(io, options));
 }
 
 function addCluster(program: Command, io: Io): void {
@@ -169,18 +138,14 @@ function addCluster(program: Command, io: Io): void {
     .enablePositionalOptions()
     .description("show the daemons of a cluster, their channels, and what waits there")
     .option("--json", "as JSON, with all partitions")
-    .action(async (options: ClusterOptions) => {
-      const { showCluster } = await import("./cluster.ts");
-      await showCluster(io, options);
-    });
+    .action(async (options: ClusterOptions) => (await import("./cluster.ts")).showCluster(io, options));
   withConfig(cluster.command("drain"))
     .argument("<daemon>", "its name, as weir cluster shows it")
     .description("have a daemon hand on all its channels until --undo or its next start")
     .option("--undo", "it takes its share again")
-    .action(async (name: string, options: DrainOptions) => {
-      const { drainMember } = await import("./cluster.ts");
-      await drainMember(io, name, options);
-    });
+    .action(async (name: string, options: DrainOptions) =>
+      (await import("./cluster.ts")).drainMember(io, name, options),
+    );
 }
 
 /** Adds the commands that show one channel, or change how it is summarised. */
@@ -197,20 +162,18 @@ function addViews(program: Command, io: Io): void {
     .option("--json", "as JSON")
     .option("--turn <id>", "the last request of this turn; last: the newest turn")
     .option("--text", "with --turn: also the texts in view, as they read now")
-    .action(async (channel: string, options: ContextOptions) => {
-      const { showContext } = await import("./context.ts");
-      await showContext(io, channel, options);
-    });
+    .action(async (channel: string, options: ContextOptions) =>
+      (await import("./context.ts")).showContext(io, channel, options),
+    );
   withConfig(program.command("log"))
     .argument("<channel>", "main, or platform:name")
     .description("show a channel's log, entry by entry")
     .option("--json", "a JSON object a line")
     .option("--from <seq>", "first entry", wholeNumber)
     .option("--to <seq>", "last entry", wholeNumber)
-    .action(async (channel: string, options: LogOptions) => {
-      const { showLog } = await import("./log.ts");
-      await showLog(io, channel, options);
-    });
+    .action(async (channel: string, options: LogOptions) =>
+      (await import("./log.ts")).showLog(io, channel, options),
+    );
 }
 
 function addCompactions(program: Command, io: Io): void {
@@ -219,10 +182,9 @@ function addCompactions(program: Command, io: Io): void {
     .description("show what was summarised, when and how, with the summaries; the newest last")
     .option("--json", "a JSON object a line")
     .option("--limit <n>", "how many of the newest", positiveNumber, 20)
-    .action(async (channel: string, options: CompactionsOptions) => {
-      const { showCompactions } = await import("./compactions.ts");
-      await showCompactions(io, channel, options);
-    });
+    .action(async (channel: string, options: CompactionsOptions) =>
+      (await import("./compactions.ts")).showCompactions(io, channel, options),
+    );
   withConfig(program.command("compact"))
     .argument("<channel>", "main, or platform:name")
     .description("summarise what is old in a channel now")
@@ -230,10 +192,9 @@ function addCompactions(program: Command, io: Io): void {
       "--redo <id>",
       "write the summary of this compaction again instead; weir compactions shows the ids",
     )
-    .action(async (channel: string, options: CompactOptions) => {
-      const { compact } = await import("./compact.ts");
-      await compact(io, channel, options);
-    });
+    .action(async (channel: string, options: CompactOptions) =>
+      (await import("./compact.ts")).compact(io, channel, options),
+    );
 }
 
 function addTune(program: Command, io: Io): void {
@@ -256,10 +217,9 @@ function addTune(program: Command, io: Io): void {
       seconds,
     )
     .option("--json", "as JSON")
-    .action(async (channel: string, options: TuneOptions) => {
-      const { tune } = await import("./tune.ts");
-      await tune(io, channel, options);
-    });
+    .action(async (channel: string, options: TuneOptions) =>
+      (await import("./tune.ts")).tune(io, channel, options),
+    );
 }
 
 function turnAt(text: string): NonNullable<TuneOptions["at"]> {
@@ -292,25 +252,20 @@ function addMemories(program: Command, io: Io): void {
     .option("--channel <name>", "only what was said there")
     .option("--rejected", "how many were refused instead, by channel and reason")
     .option("--json", "a JSON object a line")
-    .action(async (options: MemoriesOptions) => {
-      const { showMemories } = await import("./memories.ts");
-      await showMemories(io, options);
-    });
+    .action(async (options: MemoriesOptions) => (await import("./memories.ts")).showMemories(io, options));
   withConfig(memories.command("export"))
     .argument("<file>", "a new file; -: standard output")
     .description("write every memory as a line of JSON")
     .option("--channel <name>", "only what was said there")
-    .action(async (file: string, options: ExportOptions) => {
-      const { exportMemories } = await import("./memory-transfer.ts");
-      await exportMemories(io, file, options);
-    });
+    .action(async (file: string, options: ExportOptions) =>
+      (await import("./memory-transfer.ts")).exportMemories(io, file, options),
+    );
   withConfig(memories.command("import"))
     .argument("<file>", "what export has written; -: standard input")
     .description("add the memories of a file whose messages are in the log")
-    .action(async (file: string, options: CommonOptions) => {
-      const { importMemories } = await import("./memory-transfer.ts");
-      await importMemories(io, file, options);
-    });
+    .action(async (file: string, options: CommonOptions) =>
+      (await import("./memory-transfer.ts")).importMemories(io, file, options),
+    );
 }
 
 function addForgetUser(program: Command, io: Io): void {
@@ -318,10 +273,9 @@ function addForgetUser(program: Command, io: Io): void {
     .argument("<id>", "platform:id, as discord:1234; a name shows the ids")
     .description("show what a person has said in all channels of a platform, and with --yes forget it")
     .option("--yes", "do it; it cannot be undone")
-    .action(async (id: string, options: ForgetUserOptions) => {
-      const { forgetUser } = await import("./forget-user.ts");
-      await forgetUser(io, id, options);
-    });
+    .action(async (id: string, options: ForgetUserOptions) =>
+      (await import("./forget-user.ts")).forgetUser(io, id, options),
+    );
 }
 
 function addPair(program: Command, io: Io): void {
@@ -332,10 +286,9 @@ function addPair(program: Command, io: Io): void {
     .option("--platform <name>", "of --user, where several platforms are set up")
     .option("--remove <id>", "platform:id, as discord:1234: no longer answer their direct messages")
     .option("--json", "the list as JSON")
-    .action(async (code: string | undefined, options: PairOptions) => {
-      const { pair } = await import("./pair.ts");
-      await pair(io, code, options);
-    });
+    .action(async (code: string | undefined, options: PairOptions) =>
+      (await import("./pair.ts")).pair(io, code, options),
+    );
 }
 
 const MAX_PORT = 65_535;
@@ -345,39 +298,26 @@ export function addUpkeep(program: Command, io: Io): void {
   withConfig(program.command("init"))
     .description("ask what a first start needs, check each answer, and write .env and config.toml")
     .option("--no-questions", "only make the home: config.toml, .env, agents/")
-    .action(async (options: InitOptions) => {
-      const { init } = await import("./init.ts");
-      await init(io, options);
-    });
+    .action(async (options: InitOptions) => (await import("./init.ts")).init(io, options));
   withConfig(program.command("migrate"))
     .description("bring the database up to this version, as a start does")
     .option("--force", "also beside a running Weir: safe from one version to the next")
-    .action(async (options: MigrateOptions) => {
-      const { migrate } = await import("./migrate.ts");
-      await migrate(io, options);
-    });
+    .action(async (options: MigrateOptions) => (await import("./migrate.ts")).migrate(io, options));
   withConfig(program.command("upgrade"))
     .description("say what this version would change in a home that an older one has used")
     .option("--check", "only look: Node, unknown options, migrations that wait")
-    .action(async (options: UpgradeOptions) => {
-      const { upgrade } = await import("./upgrade.ts");
-      await upgrade(io, options);
-    });
+    .action(async (options: UpgradeOptions) => (await import("./upgrade.ts")).upgrade(io, options));
   addBackups(program, io);
   const config = program.command("config").description("look at the configuration");
   withConfig(config.command("check"))
     .description("validate the configuration, the prompts and the agents' folders")
-    .action(async (options: CommonOptions) => {
-      const { checkConfig } = await import("./config-check.ts");
-      await checkConfig(io, options);
-    });
+    .action(async (options: CommonOptions) => (await import("./config-check.ts")).checkConfig(io, options));
   withConfig(program.command("tools"))
     .argument("[agent]", "its id; default: all agents")
     .description("list the tools that each agent may call, their origin, and whether they ask first")
-    .action(async (agent: string | undefined, options: CommonOptions) => {
-      const { showTools } = await import("./tools.ts");
-      await showTools(io, agent, options);
-    });
+    .action(async (agent: string | undefined, options: CommonOptions) =>
+      (await import("./tools.ts")).showTools(io, agent, options),
+    );
   withConfig(program.command("doctor"))
     .description(
       "test database, disk, HTTP port, models, MCP servers and chat platforms, and say what to do; this " +
@@ -385,26 +325,19 @@ export function addUpkeep(program: Command, io: Io): void {
     )
     .option("--no-models", "ask no model")
     .option("--window", "also measure each model's window: up to 7 more calls, of up to its size")
-    .action(async (options: DoctorOptions) => {
-      const { doctor } = await import("./doctor.ts");
-      await doctor(io, options);
-    });
+    .action(async (options: DoctorOptions) => (await import("./doctor.ts")).doctor(io, options));
   addAudit(program, io);
   withConfig(program.command("invite"))
     .argument("<platform>", "such as discord or slack")
     .description("print the link that brings the bot into a server, or the app into a workspace")
-    .action(async (platform: string, options: CommonOptions) => {
-      const { invite } = await import("./invite.ts");
-      await invite(io, platform, options);
-    });
+    .action(async (platform: string, options: CommonOptions) =>
+      (await import("./invite.ts")).invite(io, platform, options),
+    );
   program
     .command("loopback")
     .description("run a small HTTP chat platform on this machine, for tests and scripts")
     .option("--port <port>", "0: any free one", portNumber, 8787)
-    .action(async ({ port }: { port: number }) => {
-      const { loopback } = await import("./loopback.ts");
-      await loopback(io, port);
-    });
+    .action(async ({ port }: { port: number }) => (await import("./loopback.ts")).loopback(io, port));
   addCompletion(program, io);
 }
 
@@ -414,10 +347,7 @@ function addCompletion(program: Command, io: Io): void {
     .addArgument(new Argument("<shell>", "the shell that will read it").choices(SHELLS))
     .description("print the completion script of a shell")
     .addHelpText("after", HOW_TO_COMPLETE)
-    .action(async (shell: Shell) => {
-      const { printCompletion } = await import("./completion.ts");
-      await printCompletion(io, program, shell);
-    });
+    .action(async (shell: Shell) => (await import("./completion.ts")).printCompletion(io, program, shell));
 }
 
 const HOW_TO_COMPLETE = `
@@ -437,10 +367,7 @@ function addAudit(program: Command, io: Io): void {
         .default("warn"),
     )
     .option("--json", "as JSON")
-    .action(async (options: AuditOptions) => {
-      const { audit } = await import("./audit.ts");
-      await audit(io, options);
-    });
+    .action(async (options: AuditOptions) => (await import("./audit.ts")).audit(io, options));
 }
 
 function addBackups(program: Command, io: Io): void {
@@ -448,18 +375,16 @@ function addBackups(program: Command, io: Io): void {
     .argument("<file>", "a new file")
     .description("write the database into one file, also beside a running daemon")
     .option("--verify", "read the file again")
-    .action(async (file: string, options: BackupOptions) => {
-      const { backup } = await import("./backup.ts");
-      await backup(io, file, options);
-    });
+    .action(async (file: string, options: BackupOptions) =>
+      (await import("./backup.ts")).backup(io, file, options),
+    );
   withConfig(program.command("restore"))
     .argument("<file>", "what backup has written")
     .description("fill an empty database of any Postgres from a backup of this version or an older one")
     .option("--verify", "only check whether the file is whole")
-    .action(async (file: string, options: BackupOptions) => {
-      const { restore } = await import("./backup.ts");
-      await restore(io, file, options);
-    });
+    .action(async (file: string, options: BackupOptions) =>
+      (await import("./backup.ts")).restore(io, file, options),
+    );
 }
 
 function portNumber(text: string): number {

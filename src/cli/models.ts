@@ -79,7 +79,9 @@ export function describeKnown({ name, learned, refused }: Known): string {
   const facts = [
     ...(window === null
       ? []
-      : [`window ${formatNumber(window.tokens)} tokens (${window.source}), until ${day(window.until)}`]),
+      : [
+          `window ${formatNumber(window.tokens)} tokens (${window.source}), until ${window.until.toISOString().slice(0, 10)}`,
+        ]),
     ...(factor === null ? [] : [`${factor.toFixed(2)} real tokens for each estimated one`]),
     ...refused.map((one) => {
       const reason = [one.status, one.code].filter((part) => part !== null && part !== "").join(" ");
@@ -87,10 +89,6 @@ export function describeKnown({ name, learned, refused }: Known): string {
     }),
   ];
   return [displayableLine(name), ...facts.map((fact) => `  ${displayableLine(fact)}`)].join("\n");
-}
-
-function day(date: Date): string {
-  return date.toISOString().slice(0, 10);
 }
 
 /** @throws OperatorError if nothing was learned of it */

@@ -1,6 +1,6 @@
 import { abortedAfter } from "../async/deadline.ts";
 import type { MemoryRejection } from "../core/memory.ts";
-import type { CommitOutcome, Job, JobResult, SummaryDraft } from "../core/compaction.ts";
+import type { CommitOutcome, Job, JobResult, SummaryDraft, Landed } from "../core/compaction.ts";
 import { unreachable } from "../core/errors.ts";
 import { type History, legalCuts, type Summary } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -21,14 +21,8 @@ import type { AttemptOutcome, Material, SummarisedRange } from "./summary/attemp
 import { attemptSummary } from "./summary/summary-attempt.ts";
 
 export type JobEnd =
-  | {
-      readonly kind: "committed";
-      readonly job: Job;
-      readonly summary: SummaryDraft;
-      readonly memories: number;
-      /** The model calls sufficed only for the beginning of its range. */
-      readonly isCutShort: boolean;
-    }
+  /** `isCutShort`: the model calls sufficed only for the beginning of its range. */
+  | ({ readonly kind: "committed"; readonly isCutShort: boolean } & Landed)
   /** Its summary is written ahead and waits to land. */
   | { readonly kind: "written"; readonly job: Job; readonly summary: SummaryDraft }
   | { readonly kind: "stale"; readonly job: Job }

@@ -81,14 +81,12 @@ export function changesBetween(before: Config, after: Config): Changes {
   const [a, b] = [valuesOf(before), valuesOf(after)];
   const all = [...new Set([...a.keys(), ...b.keys()])];
   // If a table is off in one of them, only its switch is reported.
-  const keys = all.filter((key) => a.get(key) !== b.get(key) && (isNamed(key) || (a.has(key) && b.has(key))));
+  const keys = all.filter(
+    (key) => a.get(key) !== b.get(key) && (/^(?:agents|models)\./.test(key) || (a.has(key) && b.has(key))),
+  );
   const named = new Set(keys.map((key) => (isOfStart(key) ? key : whole(key, a, b))));
   const atStart = [...named].filter((key) => isOfStart(key));
   return { live: [...named].filter((key) => !atStart.includes(key)), atStart };
-}
-
-function isNamed(key: string): boolean {
-  return /^(?:agents|models)\./.test(key);
 }
 
 /** A new or removed agent or model is reported as a whole. */

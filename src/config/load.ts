@@ -131,7 +131,7 @@ function readAll(options: LoadOptions, source: Source): ReadAll {
     references.databaseUrl !== null || variable === null || (!mayHave(variable) && isDatabaseKnown);
   return {
     config: deepFreeze(config),
-    problems: problems.toSorted(byPlace),
+    problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
     isPlaceKnown: source.isPlaceKnown && isUrlKnown,
   };
 }
@@ -271,10 +271,6 @@ function unreadable(place: Place, problem: ConfigProblem): Source {
 function shownPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short === "" || short.startsWith("..") || isAbsolute(short) ? path : short;
-}
-
-function byPlace(a: ConfigProblem, b: ConfigProblem): number {
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 function deepFreeze<Value>(value: Value): Value {

@@ -1,3 +1,4 @@
+import { jsonOf } from "./json.ts";
 import type { Entry } from "./entry.ts";
 import type { Seq } from "./ids.ts";
 import type { OutboundFile } from "./message.ts";
@@ -146,20 +147,16 @@ function requestOf(entries: readonly Entry[], callId: string): AttachRequest | n
   const call = entries
     .flatMap((entry) => (entry.kind === "tool_call" ? entry.calls : []))
     .findLast(({ id }) => id === callId);
-  try {
-    const given: unknown = JSON.parse(call?.arguments ?? "");
-    if (typeof given !== "object" || given === null) return null;
-    const at = (key: string): string | undefined => {
-      const value: unknown = Reflect.get(given, key);
-      return typeof value === "string" ? value : undefined;
-    };
-    const name = at("name");
-    return name === undefined
-      ? null
-      : { name, text: at("text"), resultOf: at("result_of"), pictureOf: at("picture_of") };
-  } catch {
-    return null;
-  }
+  const given = jsonOf(call?.arguments ?? "");
+  if (typeof given !== "object" || given === null) return null;
+  const at = (key: string): string | undefined => {
+    const value: unknown = Reflect.get(given, key);
+    return typeof value === "string" ? value : undefined;
+  };
+  const name = at("name");
+  return name === undefined
+    ? null
+    : { name, text: at("text"), resultOf: at("result_of"), pictureOf: at("picture_of") };
 }
 
 const ENDINGS: Readonly<Record<string, RegExp>> = {

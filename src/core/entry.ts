@@ -3,6 +3,7 @@
  * and has no effects: no store, no platform, no model, no clock.
  */
 
+import { jsonOf } from "./json.ts";
 import type { AgentId, MemoryId, Seq, TurnId } from "./ids.ts";
 import type { ImageBytes } from "./image.ts";
 import type { Memory } from "./memory.ts";
@@ -203,18 +204,10 @@ export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry
 export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true } & (
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
-  | {
-      readonly kind: "tool_result";
-      readonly callId: string;
-      readonly tool: string;
-      readonly text: string;
-      readonly references: readonly EntryReference[];
-      readonly memories: readonly MemoryReference[];
+  | (Omit<ToolResultEntry, keyof TurnEntryBase | "images"> & {
       /** At least one; left out: without pictures. */
       readonly images?: readonly ImageBytes[];
-      /** As of a {@link ToolResultEntry}. */
-      readonly isFinding?: true;
-    }
+    })
   | { readonly kind: "notice"; readonly text: string }
 );
 
@@ -247,11 +240,6 @@ export function callTexts(text: string, calls: readonly Pick<ToolCall, "argument
 }
 
 export function isObjectJson(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    // Not JSON at all: the answer is no.
-    return false;
-  }
+  const value = jsonOf(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

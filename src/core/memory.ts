@@ -45,16 +45,11 @@ export interface MemorySource {
 }
 
 /** A memory in force as it is compared with other ones. */
-export interface StatedMemory {
-  readonly id: MemoryId;
+export interface StatedMemory extends Pick<
+  Memory,
+  "id" | "type" | "scope" | "subject" | "assertedBy" | "statement" | "at"
+> {
   readonly agent: string;
-  readonly type: MemoryType;
-  readonly scope: MemoryScope;
-  readonly subject: string;
-  readonly assertedBy: string;
-  readonly statement: string;
-  /** When it was said. */
-  readonly at: Date;
   /** Id of the person who says it; null: the agent. */
   readonly by: string | null;
 }
@@ -105,19 +100,14 @@ export interface MemoryDraft {
   readonly slots?: readonly string[];
 }
 
-export interface Memory {
+export interface Memory extends Pick<
+  MemoryDraft,
+  "type" | "subject" | "assertedBy" | "tool" | "statement" | "importance" | "refers"
+> {
   readonly id: MemoryId;
-  readonly type: MemoryType;
   readonly scope: MemoryScope;
-  readonly subject: string;
-  readonly assertedBy: string;
-  /** As of a {@link MemoryDraft}. */
-  readonly tool?: string;
-  readonly statement: string;
-  readonly importance: number;
+  /** When it was said. */
   readonly at: Date;
-  /** The days that it refers to; left out: unknown. */
-  readonly refers?: DayRange;
   /**
    * An older memory with the same statement in other words, which is recalled in its place while it is valid; left out: there
    * is no such memory.

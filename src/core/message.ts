@@ -185,12 +185,8 @@ export interface InboundEdit {
 }
 
 /** A person deleted a message. Without a channel: in each of the platform's channels that has the message. */
-export interface InboundDeletion {
+export interface InboundDeletion extends Pick<InboundEdit, "platform" | "channel" | "id" | "at"> {
   readonly type: "deletion";
-  readonly platform: string;
-  readonly channel?: ChannelAddress;
-  readonly id: string;
-  readonly at: Date;
   /** Set: these reactions were removed; `id` names them in the daemon's log. */
   readonly reactions?: Reactions;
 }
@@ -204,13 +200,9 @@ export interface Reactions {
 }
 
 /** A channel or a thread was deleted on its platform, with its messages. The bot's departure does not count. */
-export interface InboundChannelDeletion {
+export interface InboundChannelDeletion extends Pick<InboundEdit, "platform" | "id" | "at"> {
   readonly type: "channel_deletion";
-  readonly platform: string;
   readonly channel: ChannelAddress;
-  /** The platform's id of the channel. */
-  readonly id: string;
-  readonly at: Date;
 }
 
 /** A change or deletion by people. It names its message, which is found only if it is recent. */

@@ -8,9 +8,8 @@ import { createChatModel } from "./chat/chat-model.ts";
 import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
 import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
 import { type BelievedWindow, KnownWindows } from "./catalog/known-windows.ts";
-import type { LearnedRefusals } from "./catalog/refused-fields.ts";
 import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
-import type { LearnedModel, LearnedModels } from "./catalog/learned-models.ts";
+import type { LearnedModel } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels, type ListedModel } from "./catalog/model-listing.ts";
 import { ModelError, type Model, type ModelAnswer } from "./model.ts";
@@ -40,20 +39,11 @@ const PROBE_MS = 500;
 const LISTING_MS = 5000;
 const ASKING_PAUSE_MS = 60_000;
 
-export interface OpenModelsOptions extends Pick<
-  LessonKeepers,
-  "onWindowLearned" | "onSilentCut" | "onRefused"
-> {
+export interface OpenModelsOptions extends LessonKeepers {
   /** For tests. */
   readonly ollamaOrigin?: string;
   /** Answers every request in place of the configured servers, and of an Ollama. Default: they answer. */
   readonly standIn?: Model;
-  /** Storage of lessons from earlier runs and this one; default: none. */
-  readonly learned?: LearnedModels;
-  /** Storage of models' refusals; default: none. */
-  readonly refusals?: LearnedRefusals;
-  /** Called for a lesson that could not be stored. */
-  readonly onNotKept?: (error: unknown) => void;
   /**
    * Called once for each model that an Ollama runs with a smaller window than the model's own. @param most tokens of
    * the model's own
@@ -84,7 +74,7 @@ export async function openModels(config: LlmConfig, options: OpenModelsOptions =
       headers: server.headers,
       api: server.api,
       isOpenAi: /(?:^|\.)api\.openai\.com$/.test(url.hostname),
-      isAnthropic: isAnthropicAt(url.hostname),
+      isAnthropic: /(?:^|\.)api\.anthropic\.com$/.test(url.hostname),
       // OpenAI's and Mistral's guides to prompt caching, read in November 2026.
       takesCacheKey: /(?:^|\.)api\.(?:openai\.com|mistral\.ai)$/.test(url.hostname),
       cacheRule: cacheRulesAt(url.hostname, server.prefix, said),
@@ -136,10 +126,6 @@ export function lessonPlaces(llm: LlmConfig): { readonly prefix: string; readonl
   const own = baseUrl ?? (apiKey === null ? (first?.baseUrl ?? `${OLLAMA_ORIGIN}/v1`) : OPENAI_URL);
   const all = [{ prefix: "", baseUrl: own }, ...servers.map((one) => ({ ...one, prefix: `${one.name}/` }))];
   return all.map((one) => ({ prefix: one.prefix, key: lessonKey(plainAddress(serverUrl(one.baseUrl))) }));
-}
-
-function isAnthropicAt(hostname: string): boolean {
-  return /(?:^|\.)api\.anthropic\.com$/.test(hostname);
 }
 
 function serverUrl(text: string): URL {

@@ -165,7 +165,7 @@ export class McpConnection implements AsyncDisposable {
   #failure(wire: Wire, error: unknown): ToolFailure {
     const { name } = this.config;
     const cause = new Error(`server ${name}: ${reasonOf(error, this.#parts.mask)}`);
-    const code = codeOf(error);
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
     // A protocol error that the server itself sent instead of a result.
     if (typeof code === "number") {
       const said = capped(this.#parts.mask(errorMessage(error)), LONGEST_REFUSAL);
@@ -305,10 +305,6 @@ export class McpConnection implements AsyncDisposable {
 const TELLING = /error|cannot|can't|denied|not found|no such|missing|required/i;
 const LONGEST_REFUSAL = 2000;
 const LONGEST_WORDS = 300;
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
-}
 
 /** There is no server, or the connection was cut. */
 function isUnreachable(error: unknown): boolean {

@@ -117,7 +117,7 @@ function partText(part: ReadPart, image: (ImageBytes & { readonly number: number
         ? `[${picture}]`
         : `[${part.type}, ${typeName(part.mimeType)}, ${size(part.data)}: not shown]`;
     case "resource_link":
-      return `[resource ${quoted(part.name || part.uri)} at ${short(part.uri)}, ${typeName(part.mimeType)}]`;
+      return `[resource ${JSON.stringify(short(part.name || part.uri))} at ${short(part.uri)}, ${typeName(part.mimeType)}]`;
     case "resource": {
       const { uri, text: words, blob = "", mimeType } = part.resource;
       if (image !== null) return `[${picture}, of the resource ${short(uri)}]`;
@@ -135,10 +135,6 @@ function size(base64: string): string {
 
 function typeName(mimeType: string): string {
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(mimeType)?.[0] ?? "of an unknown type";
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(short(name));
 }
 
 function short(words: string): string {

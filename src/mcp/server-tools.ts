@@ -4,18 +4,17 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Logger } from "pino";
 import type { McpServerConfig } from "../config/config.ts";
 import type { ToolSpec } from "../core/context.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type Tool, ToolFailure, ToolInputError } from "../tools/tool.ts";
-import { type ConnectionTiming, McpConnection } from "./connection.ts";
+import { McpConnection, type ConnectionParts } from "./connection.ts";
 import { byText, type ListedTool } from "./listing.ts";
 import { framed, readResult } from "./result.ts";
 import { isTable } from "./schema.ts";
 
-export interface ServerToolsParts {
+export interface ServerToolsParts extends Omit<ConnectionParts, "config"> {
   readonly servers: readonly McpServerConfig[];
   /** Weir's own tools, added to the servers'. */
   readonly own: (served: readonly Tool[]) => readonly Tool[];
@@ -23,9 +22,6 @@ export interface ServerToolsParts {
   readonly configured: (tool: Tool) => Tool;
   /** Limit for the tools of all servers in each request, estimated tokens. */
   readonly room: () => number;
-  readonly log: Logger;
-  readonly mask: (text: string) => string;
-  readonly timing?: Partial<ConnectionTiming>;
   /** The tools of the configuration before, whose unchanged servers stay connected. Default: none. */
   readonly before?: ServerTools | null;
 }

@@ -1,8 +1,14 @@
 import { instantOf } from "../async/occurrences.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { EntryReference } from "../core/entry.ts";
-import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
-import type { LineFilter, SpokenBy, SpokenLineStore, SpokenName } from "../store/search/spoken-lines.ts";
+import type { AgentId, Seq } from "../core/ids.ts";
+import type {
+  LineFilter,
+  LineRange,
+  SpokenBy,
+  SpokenLineStore,
+  SpokenName,
+} from "../store/search/spoken-lines.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { newestWords } from "../text/text.ts";
 import { createTimeFormat, dayBeside } from "../text/time.ts";
@@ -52,10 +58,7 @@ export interface MessagesRead {
 }
 
 /** What may be searched, and for whom. */
-export interface SearchedLog {
-  readonly channel: ChannelId;
-  readonly from: Seq;
-  readonly to: Seq;
+export interface SearchedLog extends LineRange {
   /** In which days are meant. */
   readonly timeZone: string;
   /** Names of the people who have asked; default: unknown. */

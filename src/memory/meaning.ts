@@ -1,3 +1,4 @@
+import type { LineRange } from "../store/search/spoken-lines.ts";
 import type { Logger } from "pino";
 import { backoffMs } from "../async/backoff.ts";
 import { steadyNow } from "../async/clock.ts";
@@ -64,12 +65,7 @@ export interface FoundByMeaning {
 export interface MeaningQuery {
   readonly text: string;
   /** Null: no entries are looked for. */
-  readonly entries: {
-    readonly channel: ChannelId;
-    readonly from: Seq;
-    readonly to: Seq;
-    readonly limit: number;
-  } | null;
+  readonly entries: (LineRange & { readonly limit: number }) | null;
   /** Null: no memories are looked for. */
   readonly memories: (AskingChannel & { readonly limit: number }) | null;
   readonly signal?: AbortSignal | undefined;

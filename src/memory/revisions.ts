@@ -1,3 +1,4 @@
+import { jsonOf } from "../core/json.ts";
 import { z } from "zod";
 import { MEMORY_CHANGES, type Revision, type StatedMemory } from "../core/memory.ts";
 import { parametersOf } from "../llm/tool-parameters.ts";
@@ -107,7 +108,7 @@ function pairOf(fresh: number, older: number): string {
  * @returns changes of the pairs of the task, each pair once
  */
 export function readRevisions(json: string, { fresh, older, pairs }: RevisionTask): Revision[] {
-  const call = z.object({ changes: z.array(z.unknown()) }).safeParse(parsed(json)).data;
+  const call = z.object({ changes: z.array(z.unknown()) }).safeParse(jsonOf(json)).data;
   const ids = new Map([...fresh, ...older].map(({ number, id }) => [number, id]));
   const found = new Map<string, Revision>();
   for (const raw of call?.changes ?? []) {
@@ -118,13 +119,4 @@ export function readRevisions(json: string, { fresh, older, pairs }: RevisionTas
       found.set(pairOf(item.new, item.old), { fresh: newer, older: before, change: item.change });
   }
   return [...found.values()];
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // A model wrote it: without valid JSON it says nothing.
-    return null;
-  }
 }

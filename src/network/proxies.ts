@@ -40,8 +40,8 @@ export function proxyFor(proxies: Proxies, url: URL): string | null {
   const isSecure = url.protocol === "https:" || url.protocol === "wss:";
   const proxy = isSecure ? proxies.https : proxies.http;
   if (proxy === null) return null;
-  const host = hostOf(url.hostname);
-  if (isThisMachine(host)) return null;
+  const host = url.hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
+  if (/(?:^|\.)localhost$/.test(host) || isIn(THIS_MACHINE, host)) return null;
   const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
   const entries = proxies.except.toLowerCase().split(/[\s,]+/);
   return entries.some((entry) => isExcepted(entry, host, port)) ? null : proxy;
@@ -52,19 +52,11 @@ export function shownProxy(proxy: string): string {
   return URL.parse(proxy)?.origin ?? "";
 }
 
-function hostOf(hostname: string): string {
-  return hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
-}
-
 const THIS_MACHINE = new BlockList();
 THIS_MACHINE.addSubnet("127.0.0.0", 8);
 THIS_MACHINE.addAddress("0.0.0.0");
 THIS_MACHINE.addAddress("::1", "ipv6");
 THIS_MACHINE.addAddress("::", "ipv6");
-
-function isThisMachine(host: string): boolean {
-  return /(?:^|\.)localhost$/.test(host) || isIn(THIS_MACHINE, host);
-}
 
 function isIn(list: BlockList, host: string): boolean {
   const version = isIP(host);

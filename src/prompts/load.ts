@@ -81,10 +81,6 @@ export function templatePaths(sources: PromptSources): string[] {
 /** By path, each file's content or why it could not be read; a folder counts as unreadable. */
 type FilesRead = ReadonlyMap<string, ReturnType<typeof readTextFile>>;
 
-function readFiles(sources: PromptSources): FilesRead {
-  return new Map(templatePaths(sources).map((path) => [path, readTextFile(path, path)]));
-}
-
 /** Compiling all templates takes a while, and reading them does not. */
 function textsOf(sources: PromptSources, files: FilesRead): string {
   const own = [sources.agentTemplates, sources.compactorTemplates].map((paths) => [...(paths ?? [])]);
@@ -105,7 +101,7 @@ export interface LoadedPrompts extends Prompts {
  * nobody gives, or one that the template lost
  */
 export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
-  const files = readFiles(sources);
+  const files = new Map(templatePaths(sources).map((path) => [path, readTextFile(path, path)]));
   const texts = textsOf(sources, files);
   if (before?.texts === texts) return before;
   const there = templatesIn(sources.dir);

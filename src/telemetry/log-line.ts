@@ -1,3 +1,4 @@
+import { jsonOf } from "../core/json.ts";
 import { pino } from "pino";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
@@ -29,12 +30,8 @@ const MAX_VALUE = 300;
 
 /** @returns null: not a log line */
 export function parseLogLine(line: string): LogRecord | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOf(line);
+  return isRecord(value) ? value : null;
 }
 
 function isRecord(value: unknown): value is LogRecord {
@@ -101,7 +98,13 @@ function told(record: LogRecord): { readonly name: string; readonly detail: stri
     case "reply_delivered":
       return { name: "sent", detail: ids(record, ["turn", "messageIds", "inReplyTo"]) };
     default:
-      return { name: record.msg, detail: rest(record) };
+      return {
+        name: record.msg,
+        detail: ids(
+          record,
+          Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
+        ),
+      };
   }
 }
 
@@ -109,13 +112,6 @@ function ended(record: LogRecord): string {
   const { outcome, reason, said, turnMs } = record;
   const words = [reason, said].filter((one) => one !== null && one !== undefined);
   return joined(`${text(outcome)} ${seconds(turnMs)}`, words.map((one) => text(one)).join(": "));
-}
-
-function rest(record: LogRecord): string {
-  return ids(
-    record,
-    Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
-  );
 }
 
 function ids(record: LogRecord, keys: readonly string[]): string {

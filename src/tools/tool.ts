@@ -139,23 +139,14 @@ export interface ToolKit {
 export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
 /** The definition in a tool's own file. */
-export interface ToolDefinition<Input> {
+export interface ToolDefinition<Input> extends ToolTraits {
   /** The name for the model. Its description is `prompts/en/tool-NAME.md.j2`. */
   readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
-  readonly timeoutMs?: Tool["timeoutMs"];
-  readonly isStandalone?: boolean;
-  readonly isReadOnly?: boolean;
-  readonly findsOut?: true;
-  readonly leastWindow?: number;
-  readonly needs?: ToolNeed;
-  readonly changesTexts?: true;
-  readonly writesFolder?: true;
-  readonly source?: string;
-  readonly shownAs?: string | null;
-  readonly isDelegation?: true;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
+
+type ToolTraits = Omit<Tool, "spec" | "asks" | "check" | "server" | "identity" | "run">;
 
 /** Makes a tool with the texts of the prompts. */
 export interface ToolMaker {
@@ -179,8 +170,7 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): ToolMaker 
 export function makeTool<Input>(
   definition: Omit<ToolDefinition<Input>, "name"> & Pick<ToolSpec, "name" | "description">,
 ): Tool {
-  const { name, description, input, timeoutMs, isStandalone = false, isReadOnly, needs } = definition;
-  const { changesTexts, writesFolder, source, shownAs, isDelegation, leastWindow, findsOut } = definition;
+  const { name, description, input, run, isStandalone = false, ...traits } = definition;
   const parse = (given: unknown): Input => {
     const parsed = input.safeParse(given);
     if (!parsed.success) throw new ToolInputError(z.prettifyError(parsed.error));
@@ -188,19 +178,10 @@ export function makeTool<Input>(
   };
   return {
     spec: { name, description, parameters: parametersOf(input) },
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...traits,
     isStandalone,
-    ...(isReadOnly !== undefined && { isReadOnly }),
-    ...(findsOut !== undefined && { findsOut }),
-    ...(leastWindow !== undefined && { leastWindow }),
-    ...(needs !== undefined && { needs }),
-    ...(changesTexts !== undefined && { changesTexts }),
-    ...(writesFolder !== undefined && { writesFolder }),
-    ...(source !== undefined && { source }),
-    ...(shownAs !== undefined && { shownAs }),
-    ...(isDelegation !== undefined && { isDelegation }),
     check: (given) => void parse(given),
-    run: async (given, context) => definition.run(parse(given), context),
+    run: async (given, context) => run(parse(given), context),
   };
 }
 

@@ -1,6 +1,6 @@
+import type { LineRange } from "../store/search/spoken-lines.ts";
 import { TimeSlice } from "../async/cooperative.ts";
 import type { Entry, EntryReference } from "../core/entry.ts";
-import type { ChannelId, Seq } from "../core/ids.ts";
 import { namingOnly } from "../core/memory.ts";
 import type { Store } from "../store/store.ts";
 import type { PastTurn } from "../store/turns/past.ts";
@@ -9,11 +9,8 @@ import type { ReplayedTurn, Simulation } from "./simulation.ts";
 /** Entries per read. */
 const PAGE = 500;
 
-export interface Played {
+export interface Played extends LineRange {
   readonly store: Pick<Store, "log" | "past">;
-  readonly channel: ChannelId;
-  readonly from: Seq;
-  readonly to: Seq;
   /** All of its settled turns whose last message is among from..to, in the order of their beginning. */
   readonly turns: readonly PastTurn[];
   readonly signal: AbortSignal;

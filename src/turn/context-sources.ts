@@ -418,7 +418,11 @@ function rememberedSections(
   remembered: readonly RecalledStatement[],
   { room, usable }: { readonly room: number; readonly usable: number },
 ): { readonly sections: readonly Section[]; readonly tokens: number } {
-  const pages = personPages(agent, remembered, Math.min(room, pageTokens(usable)));
+  const pages = personPages(
+    agent,
+    remembered,
+    Math.min(room, MOST_PAGE_TOKENS, Math.floor(usable * PAGES_SHARE)),
+  );
   const others = remembered.filter((one) => one.isOnPageAlone !== true && !pages.shown.has(one));
   const lines = rememberedLines(agent, others, room - tokensOf(pages.lines));
   return {
@@ -435,10 +439,6 @@ const PAGES_SHARE = 1 / 24;
 const MOST_PAGE_TOKENS = 600;
 /** Share of that for the page of a person who asks about something else. */
 const ASKING_SHARE = 1 / 4;
-
-function pageTokens(usable: number): number {
-  return Math.min(MOST_PAGE_TOKENS, Math.floor(usable * PAGES_SHARE));
-}
 
 /** The pages of people as lines, with a head for each person. */
 interface PersonPages {

@@ -1,3 +1,4 @@
+import { jsonOf } from "../core/json.ts";
 import { steadyNow } from "../async/clock.ts";
 import { abortedAfter } from "../async/deadline.ts";
 import type { ToolCall, TurnEntryDraft } from "../core/entry.ts";
@@ -216,12 +217,9 @@ async function runCall(
 }
 
 function parseArguments(text: string): unknown {
-  if (text.trim() === "") return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ToolInputError("They are not valid JSON.");
-  }
+  const value = text.trim() === "" ? {} : jsonOf(text);
+  if (value === undefined) throw new ToolInputError("They are not valid JSON.");
+  return value;
 }
 
 async function rejection(signal: AbortSignal): Promise<never> {

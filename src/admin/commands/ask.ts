@@ -1,4 +1,4 @@
-import { memberNamed, type Team } from "../../core/team.ts";
+import { memberNamed } from "../../core/team.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { type AskedCommand, type Command, type CommandParts, placeName } from "./command.ts";
@@ -27,7 +27,8 @@ async function ask(parts: CommandParts, command: AskedCommand): Promise<string> 
   if (member === undefined) {
     const unknown =
       wanted === "" ? "Whom?" : `There is no agent "${displayableLine(wanted.slice(0, 60))}" here.`;
-    return `${unknown} ${listed(team)} This is ${typed("ask AGENT TEXT")}.`;
+    const names = team.map(({ names: [name = ""] }) => name).join(", ");
+    return `${unknown} There are: ${names}. This is ${typed("ask AGENT TEXT")}.`;
   }
   if (words.join("") === "") return `What do you ask ${member.name}? This is ${typed("ask AGENT TEXT")}.`;
   const message = await keptMessage(parts, command, argument.slice(wanted.length).trim());
@@ -37,8 +38,4 @@ async function ask(parts: CommandParts, command: AskedCommand): Promise<string> 
   );
   waker.announce(channel.id, appended);
   return `${member.name} has your question.`;
-}
-
-function listed(team: Team): string {
-  return `There are: ${team.map(({ names }) => names[0] ?? "").join(", ")}.`;
 }

@@ -24,12 +24,10 @@ export function formatChannelReport(report: ChannelReport, time: TimeFormat): st
   const sections = [describeSummaries(report), describeJob(report, time), describeMemories(report, time)];
   return [
     formatContextReport(report, time),
-    ...sections.filter((lines) => lines.length > 0).map(toSection),
+    ...sections
+      .filter((lines) => lines.length > 0)
+      .map((lines) => `\n${lines.map((line) => `  ${line}`).join("\n")}`),
   ].join("\n");
-}
-
-function toSection(lines: readonly string[]): string {
-  return `\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
 export function describeSummaries({ summaries }: ChannelReport): string[] {

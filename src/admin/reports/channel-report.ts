@@ -1,8 +1,8 @@
 import { inSlices } from "../../async/cooperative.ts";
 import type { FolderTexts } from "../../channel/channel-context.ts";
-import type { JobKind, Tier } from "../../core/compaction.ts";
-import type { SummarySpan } from "../../core/history.ts";
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { Job, JobPlan } from "../../core/compaction.ts";
+import type { Summary } from "../../core/history.ts";
+import type { ChannelId } from "../../core/ids.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { MemoryRecord } from "../../store/memory/memories.ts";
@@ -14,34 +14,15 @@ import { type ContextReport, reportContext, type ReportSituation } from "./conte
 /** The next request of a channel, and its summaries, job and memories. */
 export interface ChannelReport extends ContextReport {
   /** Live, oldest first. */
-  readonly summaries: readonly {
-    readonly fromSeq: Seq;
-    readonly toSeq: Seq;
-    readonly entries: number;
-    /** Null: a reset, or nothing that is counted. */
-    readonly span: SummarySpan | null;
-    readonly level: number;
-    /** `digest`: made without a model; `reset`: it has no text. */
-    readonly kind: "model" | "digest" | "reset";
-    /** Estimated. */
-    readonly tokens: number;
-    /** A model has to write it again. */
-    readonly needsRedo: boolean;
-    readonly text: string;
-  }[];
-  readonly job: {
-    readonly kind: JobKind;
-    readonly tier: Tier;
-    readonly fromSeq: Seq;
-    readonly toSeq: Seq;
-    /** Estimated. */
-    readonly sourceTokens: number;
-    readonly attempt: number;
-    readonly since: Date;
-    readonly ms: number;
-  } | null;
+  readonly summaries: readonly (Summary & { readonly entries: number })[];
+  readonly job: (Omit<JobPlan, "level" | "isAhead"> & Pick<Job, "attempt"> & JobAge) | null;
   /** The newest first, at most {@link MAX_MEMORIES}. */
   readonly memories: readonly MemoryRecord[];
+}
+
+interface JobAge {
+  readonly since: Date;
+  readonly ms: number;
 }
 
 export const MAX_MEMORIES = 1000;

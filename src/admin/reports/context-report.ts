@@ -9,12 +9,13 @@ import { sectionLimits, type SectionLimits } from "../../context/sections/fit.ts
 import { type Budget, pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
 import { type Calibration, realTokens } from "../../core/calibration.ts";
 import { type Cost, costOf, type ModelSpending, totalSpending } from "../../core/cost.ts";
-import { contextCharacters, type Focus, type Pressure, type Section } from "../../core/context.ts";
+import { contextCharacters, type Segment, type Section } from "../../core/context.ts";
 import type { WindowSource } from "../../llm/catalog/known-windows.ts";
-import { dueMessages, writtenTo } from "../../core/history.ts";
+import { dueMessages, type Omission, writtenTo } from "../../core/history.ts";
 import { formatAddress } from "../../core/ids.ts";
 import type { ChannelSnapshot } from "../../store/channels/snapshot.ts";
 import type { CompactionTotals } from "../../store/compaction/compactions.ts";
+import type { ContextRecord } from "../../store/turns/context-records.ts";
 import type { ModelCallTotals } from "../../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
@@ -22,28 +23,22 @@ import { type CostsByType, costsByType } from "./context-costs.ts";
 import { nextSources, type WaitedFor } from "../../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
-export interface ContextReport {
+export interface ContextReport extends Pick<
+  ContextRecord,
+  "model" | "window" | "usable" | "characters" | "usage" | "pressure" | "focus"
+> {
   readonly channel: string;
   readonly agent: string;
-  readonly model: string;
-  readonly window: number;
   /** The source of the window, and its expiry; null: it holds until it is replaced. */
   readonly windowSource: WindowSource;
   readonly windowUntil: Date | null;
   readonly reserve: number;
-  readonly usable: number;
   /** Tokens of the next request, by the model's own count if it is known. */
   readonly tokens: number;
   /** The same by Weir's own estimate. */
   readonly estimatedTokens: number;
-  /** UTF-16 units of the next request. */
-  readonly characters: number;
   /** The system prompt's share of those tokens. */
   readonly systemShare: number;
-  /** Tokens of the whole request, omitted entries included, over the usable window. */
-  readonly usage: number;
-  /** How near the next tier is, in a word. */
-  readonly pressure: Pressure;
   /** Turned the estimates into these tokens: the provider's last count here, and the model's rate. */
   readonly calibration: Calibration;
   readonly thresholds: {
@@ -51,19 +46,12 @@ export interface ContextReport {
     readonly aggressive: number;
     readonly emergency: number;
   };
-  readonly segments: readonly {
-    readonly key: string;
-    readonly label: string;
-    readonly tokens: number;
-    readonly count: number;
-  }[];
+  readonly segments: readonly (Omit<Segment, "key" | "messages"> & { readonly key: string })[];
   readonly types: CostsByType;
   /** All its parts, in the order of the request; estimated tokens. */
   readonly sections: readonly SectionReport[];
   /** Keys of the sections that the budget has cut. */
   readonly truncated: readonly string[];
-  /** The subject of the messages to answer. */
-  readonly focus: Focus;
   /** Limits of sections: one and all in characters, all and those after the messages in estimated tokens. */
   readonly budget: SectionLimits;
   readonly monitor: CompactionMonitor;
@@ -75,12 +63,7 @@ export interface ContextReport {
     readonly omittedTo: number;
     readonly due: number;
   };
-  readonly omission: {
-    readonly count: number;
-    readonly tokens: number;
-    readonly firstAt: Date;
-    readonly lastAt: Date;
-  } | null;
+  readonly omission: Omit<Omission, "fromSeq" | "toSeq"> | null;
   readonly spent: SpentReport;
   readonly compactions: CompactionTotals;
 }

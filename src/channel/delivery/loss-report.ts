@@ -1,6 +1,6 @@
-import { type ChannelAddress, formatAddress, type Owner, type Seq } from "../../core/ids.ts";
+import type { DraftParts } from "./draft.ts";
+import { formatAddress, type Seq } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import type { Platform } from "../../platforms/platform.ts";
 import type { Delivery, DeliveryStore } from "../../store/turns/deliveries.ts";
 import type { Insist } from "./insist.ts";
 import { noticeMessage } from "./notice.ts";
@@ -12,10 +12,7 @@ const MOST_OWNERS = 5;
 const MISSING_PART = "(A part of this answer is missing here: it could not be shown.)";
 const MISSING_ANSWER = "(My answer could not be shown here.)";
 
-export interface LossReportParts {
-  readonly owner: Owner;
-  readonly address: ChannelAddress;
-  readonly platform: Platform;
+export interface LossReportParts extends Pick<DraftParts, "owner" | "address" | "platform"> {
   readonly deliveries: Pick<DeliveryStore, "refused" | "wasUnreachableBefore">;
   /** The platform's ids of the people who run Weir there. */
   readonly owners: () => readonly string[];

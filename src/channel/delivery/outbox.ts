@@ -1,44 +1,30 @@
 import PQueue from "p-queue";
 import type { TurnRange } from "../../core/history.ts";
-import {
-  type AgentId,
-  type ChannelAddress,
-  formatAddress,
-  type Owner,
-  type Seq,
-  type TurnId,
-} from "../../core/ids.ts";
+import { type AgentId, formatAddress, type Owner, type Seq, type TurnId } from "../../core/ids.ts";
 import { backoffMs } from "../../async/backoff.ts";
 import type { OutboundFile } from "../../core/message.ts";
 import { answerFile, beginningOf } from "../../core/attached-file.ts";
 import { splitText } from "../../text/split-message.ts";
-import type { Platform } from "../../platforms/platform.ts";
 import type { Delivery, DeliveryStore, PendingAnswer, OrphanedDraft } from "../../store/turns/deliveries.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
-import type { Events } from "../../telemetry/events.ts";
 import { Draft } from "./draft.ts";
 import { pause, steadyNow } from "../../async/clock.ts";
 import { displayName } from "../../text/text.ts";
-import { BACKOFF, type Insist, Insister } from "./insist.ts";
+import { BACKOFF, type Insist, Insister, type InsisterParts } from "./insist.ts";
 import { LossReport } from "./loss-report.ts";
 import { type PartEnd, PartSender, type SentAnswer } from "./part-sender.ts";
 
-export interface OutboxParts {
+export interface OutboxParts extends Pick<InsisterParts, "address" | "platform" | "events" | "onLost"> {
   readonly owner: Owner;
-  readonly address: ChannelAddress;
-  readonly platform: Platform;
   /** Answers are shown while they are written, if the platform can. */
   readonly streams: boolean;
   readonly deliveries: DeliveryStore;
-  readonly events: Events;
   /** An agent's name, as people read it. */
   readonly nameOf: (agent: AgentId) => string;
   /** The platform's ids of the people who run Weir; default: nobody is named. */
   readonly owners?: () => readonly string[];
   /** Files of a turn's answer; null: they were deleted. */
   readonly filesOf: (turn: TurnId) => Promise<readonly OutboundFile[] | null>;
-  /** Called if another daemon has taken the channel. */
-  readonly onLost: (error: StaleEpochError) => void;
   /** Called with the seq of a notice in the log: people have not seen an answer whole. Default: nobody reads it here. */
   readonly onNoticed?: (seq: Seq) => void;
 }

@@ -1,8 +1,8 @@
+import type { DraftParts } from "./draft.ts";
 import { steadyNow } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
-import type { ChannelAddress, Owner } from "../../core/ids.ts";
 import type { OutboundFile, OutboundMessage } from "../../core/message.ts";
-import { type Platform, PlatformError } from "../../platforms/platform.ts";
+import { PlatformError } from "../../platforms/platform.ts";
 import { StaleEpochError } from "../../store/database/errors.ts";
 import type { Delivery, DeliveryStore, PendingAnswer } from "../../store/turns/deliveries.ts";
 import { askFresh, FRESH_MS, isFresh } from "./fresh.ts";
@@ -28,13 +28,9 @@ export type PartEnd =
   | { readonly kind: "refused" | "gone" | "withdrawn"; readonly part: Delivery }
   | { readonly kind: "left" };
 
-export interface PartSenderParts {
-  readonly owner: Owner;
-  readonly address: ChannelAddress;
-  readonly platform: Platform;
+export interface PartSenderParts extends Pick<DraftParts, "owner" | "address" | "platform" | "signal"> {
   readonly deliveries: Pick<DeliveryStore, "postAnew" | "shorten" | "sendPlain" | "refuseOldEpoch">;
   readonly insister: Insister;
-  readonly signal: AbortSignal;
 }
 
 /** A refused call, and the message that it was to edit; null: it was to post one. */

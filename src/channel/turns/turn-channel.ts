@@ -12,6 +12,7 @@ import {
   type Reply,
   type Scene,
 } from "../../turn/context-sources.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Events } from "../../telemetry/events.ts";
 import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { ActorParts } from "../channel-context.ts";
@@ -49,12 +50,7 @@ export type TurnChannelParts = Omit<ActorParts, "recall"> & {
 const MAX_REACTIONS = 3;
 
 /** Where a channel is, in people's words. */
-export function sceneOf(parts: {
-  readonly address: ChannelAddress;
-  readonly kind: ChannelKind;
-  readonly workspace: string;
-  readonly place: Place | null;
-}): Scene {
+export function sceneOf(parts: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">): Scene {
   const { address, kind, workspace, place } = parts;
   const { platform, name } = address;
   const parent = place?.parent ?? null;

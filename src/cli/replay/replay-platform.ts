@@ -1,24 +1,14 @@
-import { randomUUID } from "node:crypto";
-import type { ChannelAddress } from "../../core/ids.ts";
-import type { Platform, PlatformCapabilities } from "../../platforms/platform.ts";
+import { QuietPlatform } from "../../platforms/absent-platform.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 
 /** Accepts replies and drops them: a replay is about the pipeline. */
-export class ReplayPlatform implements Platform {
-  readonly name = PLATFORM_NAME;
-  readonly capabilities: PlatformCapabilities;
+export class ReplayPlatform extends QuietPlatform {
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(channels: ReadonlySet<string>) {
-    const serves = ({ platform, name }: ChannelAddress): boolean =>
+    const serves: QuietPlatform["capabilities"]["serves"] = ({ platform, name }) =>
       platform === PLATFORM_NAME && channels.has(name);
-    this.capabilities = {
-      streaming: false,
-      takesIdempotencyKeys: false,
-      maxTextLength: Number.MAX_SAFE_INTEGER,
-      isHere: true,
-      serves,
-    };
+    super(PLATFORM_NAME, { isHere: true, serves });
   }
 
   /** Resolves when the turn that owns the message is settled. */
@@ -41,23 +31,7 @@ export class ReplayPlatform implements Platform {
     this.#waiting.delete(messageId);
   }
 
-  async start(): Promise<void> {
-    // Nothing comes in here: the replay hands its messages to the inbox itself.
-  }
-
-  async stopIntake(): Promise<void> {
-    // As above.
-  }
-
-  async send(): Promise<string> {
-    return randomUUID();
-  }
-
-  async edit(): Promise<void> {
-    // Nothing is shown.
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     for (const id of this.#waiting.keys()) this.forget(id);
   }
 }

@@ -3,11 +3,10 @@ import type { Entry } from "../../core/entry.ts";
 import type { Summary } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { WindowEvidence } from "../../llm/catalog/window-evidence.ts";
-import type { RetryingModel } from "../../llm/retrying-model.ts";
 import type { RequestLimits } from "./requests.ts";
 import type { SecondTryReason } from "./second-try.ts";
 import type { SummaryRejection } from "./summary-checks.ts";
-import type { WriterOptions } from "./writer.ts";
+import type { WriterOptions, WritingTask } from "./writer.ts";
 
 /** The sources, options and outcome of one attempt at a summary. */
 export interface Material {
@@ -21,16 +20,15 @@ export interface Material {
 }
 
 export interface AttemptOptions
-  extends RequestLimits, Pick<WriterOptions, "onAttempt" | "onCall" | "onRejected" | "windowOf"> {
-  readonly model: RetryingModel;
+  extends
+    RequestLimits,
+    Pick<
+      WriterOptions,
+      "model" | "modelName" | "signal" | "onAttempt" | "onCall" | "onRejected" | "windowOf"
+    >,
+    Pick<WritingTask, "capTokens" | "askedTokens" | "sourceTokens"> {
   /** The evidence on a model's window. Default: none, and none is collected. */
   readonly evidenceOf?: (model: string) => WindowEvidence;
-  readonly modelName: string;
-  /** Longest summary, estimated tokens. */
-  readonly capTokens: number;
-  /** Length to ask for, estimated tokens, if that is less. Default: the longest. */
-  readonly askedTokens?: number;
-  readonly sourceTokens: number;
   /** Model calls of the attempt, over all parts of a long range; failed calls, retries and fallbacks count. */
   readonly maxCalls: number;
   readonly memory: boolean;
@@ -38,7 +36,6 @@ export interface AttemptOptions
   readonly mayEndFrom: Seq | null;
   /** Finished parts of the same range from an earlier attempt. */
   readonly done: JobResult;
-  readonly signal: AbortSignal;
   /** Called when a summary is asked for once more; at most once an attempt. Default: no listener. */
   readonly onSecondTry?: (reason: SecondTryReason) => void;
   /** Called after each finished part of a long transcript, before the next call. */

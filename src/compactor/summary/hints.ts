@@ -1,3 +1,4 @@
+import { jsonOf } from "../../core/json.ts";
 import { escapeLabels } from "../../context/labels.ts";
 import type { Entry } from "../../core/entry.ts";
 import { sliceWhole } from "../../text/text.ts";
@@ -72,13 +73,8 @@ function toolTexts(entry: Entry): string[] {
 }
 
 function commandsOf(json: string): string[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    // A model wrote the arguments; without valid JSON there is no command.
-    return [];
-  }
+  // A model wrote the arguments; without valid JSON there is no command.
+  const value = jsonOf(json);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, one]) =>
     COMMAND_KEYS.has(key) && typeof one === "string" ? [one] : [],

@@ -88,11 +88,8 @@ export function namesOneOf(text: string, names: ReadonlySet<string>): boolean {
     normalWords(name)
       .split(" ")
       .some(
-        (part) => part !== "" && (words.includes(` ${part} `) || (isUnspaced(part) && words.includes(part))),
+        (part) =>
+          part !== "" && (words.includes(` ${part} `) || (UNSPACED.test(part) && words.includes(part))),
       ),
   );
-}
-
-function isUnspaced(text: string): boolean {
-  return UNSPACED.test(text);
 }

@@ -33,17 +33,13 @@ export function withoutOrders(text: string, lines: readonly SourceLine[]): strin
     let isQuoted = false;
     const kept = splitSentences(line).flatMap((sentence) => {
       const isInQuote = isQuoted;
-      if (countMarks(sentence) % 2 === 1) isQuoted = !isQuoted;
+      if ((sentence.match(/["“”„«»「」『』]/gu)?.length ?? 0) % 2 === 1) isQuoted = !isQuoted;
       if (isInQuote || isFree(sentence) || isOfSomebody(sentence, people)) return [sentence];
       return quoteOf(sentence, lines) ?? [];
     });
     if (kept.length > 0) written.push(kept.join(" "));
   }
   return written.join("\n");
-}
-
-function countMarks(sentence: string): number {
-  return sentence.match(/["“”„«»「」『』]/gu)?.length ?? 0;
 }
 
 /** Whether a sentence says whose order it is: before it, or by a word that says so beside a name. */

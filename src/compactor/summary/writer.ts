@@ -1,3 +1,4 @@
+import { jsonOf } from "../../core/json.ts";
 import { canonical } from "../../core/canonical.ts";
 import type { ModelMessage, ToolSpec } from "../../core/context.ts";
 import type { Entry, ToolCall } from "../../core/entry.ts";
@@ -454,12 +455,8 @@ function checkCall(
   { agentName, time, memorySave }: WriterOptions,
 ): CheckedSave {
   if (call.name !== MEMORY_SAVE) return nothingKept(`the only tool is ${MEMORY_SAVE}`);
-  let input: unknown;
-  try {
-    input = JSON.parse(call.arguments);
-  } catch {
-    return nothingKept("the arguments are not valid JSON");
-  }
+  const input = jsonOf(call.arguments);
+  if (input === undefined) return nothingKept("the arguments are not valid JSON");
   const promptText = task.messages.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n");
   return memorySave.check(input, {
     sources: task.sources ?? new Map(),

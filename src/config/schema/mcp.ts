@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ASK_MODES } from "../../core/ask-mode.ts";
 import {
   argument,
-  header,
+  headers,
   HOUR_MS,
   mcpUrl,
   oneOf,
@@ -39,19 +39,7 @@ export const mcpSchema = z.strictObject({
     "Variables of the environment or .env that it gets, beside HOME, LOGNAME, PATH, SHELL, TERM and USER.",
   ),
   url: option(mcpUrl, "", "Instead of a command: the address of a server with Streamable HTTP."),
-  headers: option(
-    z
-      .record(
-        z
-          .string()
-          .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/)
-          .describe("the name of a header"),
-        header,
-      )
-      .describe('a table of headers, such as { Authorization = "Bearer env:NAME" }'),
-    {},
-    "Headers of each request to that address.",
-  ),
+  headers: option(headers, {}, "Headers of each request to that address."),
   tools: option(
     z
       .array(z.string().min(1).max(200).describe("the name of a tool as the server calls it, in quotes"))

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import {
   flag,
-  header,
+  headers,
   namedServerUrl,
   oneOf,
   option,
@@ -89,19 +89,7 @@ const serverSchema = z
     }),
     api_key: option(secretOrNone, "", 'The variable with its key: "env:OPENROUTER_API_KEY". "": none.'),
     api: option(api, "auto", "As in [llm]."),
-    headers: option(
-      z
-        .record(
-          z
-            .string()
-            .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/)
-            .describe("the name of a header"),
-          header,
-        )
-        .describe('a table of headers, such as { Authorization = "Bearer env:NAME" }'),
-      {},
-      "Headers of each request, beside those of the API.",
-    ),
+    headers: option(headers, {}, "Headers of each request, beside those of the API."),
   })
   .describe("a table, [llm.servers.NAME]");
 

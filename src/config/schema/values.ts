@@ -199,12 +199,22 @@ export function oneOf<const Values extends readonly string[]>(
 }
 
 /** `env:NAME` at the end of a header's value: `Bearer env:NAME`. */
-export const header = z
+const header = z
   .string()
   .min(1)
   .max(4096)
   .regex(/^[\t -~]+$/)
   .describe('the value of a header, as "env:NAME" or "Bearer env:NAME" where it is a secret');
+
+export const headers = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/)
+      .describe("the name of a header"),
+    header,
+  )
+  .describe('a table of headers, such as { Authorization = "Bearer env:NAME" }');
 
 /** A variable for a program. */
 export const passedVariable = z

@@ -1,5 +1,5 @@
 import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
-import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 
 /** A line in a file of an agent's folder, as it is about to be written. */
 export interface NoteDraft {
@@ -29,16 +29,10 @@ export interface NotesLook {
 }
 
 /** Rows of `notes`: the lines that agents have written into files, each with its turn. */
-export class NoteStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class NoteStore extends Rows {
   /** Call it before a turn reads the notes of a channel, and writes there. */
   async look(channel: ChannelId, agent: AgentId, files: readonly string[]): Promise<NotesLook> {
-    const [row] = await this.#db.query<{ takenBack: number; removed: number[] }>(
+    const [row] = await this.db.query<{ takenBack: number; removed: number[] }>(
       "notes_look",
       `select notes_taken_back($1) as taken_back,
               coalesce((select jsonb_agg(id) from notes
@@ -59,7 +53,7 @@ export class NoteStore {
     note: NoteDraft,
     takenBack: number,
   ): Promise<number | null> {
-    const [row] = await this.#db.query<{ id: number | null }>(
+    const [row] = await this.db.query<{ id: number | null }>(
       "note_add",
       "select add_note($1, $2, $3, $4, $5, $6, $7) as id",
       [channel, epoch, turn, note.agent, note.file, note.text, takenBack],
@@ -69,7 +63,7 @@ export class NoteStore {
 
   /** The text of a line when it was written; null: it is unknown, or was deleted. */
   async textOf(channel: ChannelId, id: number): Promise<string | null> {
-    const [row] = await this.#db.query<{ text: string }>(
+    const [row] = await this.db.query<{ text: string }>(
       "note_text",
       "select text from notes where channel_id = $1 and id = $2 and gone_at is null",
       [channel, id],
@@ -80,12 +74,12 @@ export class NoteStore {
   /** Deletes the rows of lines that are in no file any more. */
   async drop(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.#db.query("notes_drop", "delete from notes where id = any($1)", [ids]);
+    await this.db.query("notes_drop", "delete from notes where id = any($1)", [ids]);
   }
 
   /** Deletes the text of a line that may be in its file; the file follows. */
   async take(id: number): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "note_take",
       "update notes set text = '', gone_at = clock_timestamp() where id = $1 and gone_at is null",
       [id],
@@ -94,7 +88,7 @@ export class NoteStore {
 
   /** The next lines of an agent after an id whose text was deleted, and that may still be in their files; by id. */
   async removed(agent: AgentId, after = 0): Promise<RemovedNote[]> {
-    return this.#db.query<RemovedNote>(
+    return this.db.query<RemovedNote>(
       "notes_gone",
       `select id, file, gone_at < clock_timestamp() - interval '30 days' as is_old from notes
         where agent = $1 and gone_at is not null and id > $2 order by id limit $3`,

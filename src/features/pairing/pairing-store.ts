@@ -1,6 +1,6 @@
 import type { LetInPerson } from "../../router/strangers.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
-import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 
 /** A person by the platform's id. */
 export interface PlatformPerson {
@@ -47,20 +47,14 @@ const MAX_NAME = 100;
 const VALID = `interval '${CODE_VALID_MS} milliseconds'`;
 
 /** Rows of `paired_people` and `pairing_requests`. */
-export class PairingStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class PairingStore extends Rows {
   /** @param said their message @param code the person's, if they have none yet */
   async ask(
     { platform, person, name }: PlatformPerson & { readonly name: string },
     said: { readonly channel: string; readonly id: string; readonly at: Date },
     code: string,
   ): Promise<PairingState> {
-    const [row] = await this.#db.query<{ state: PairingState }>(
+    const [row] = await this.db.query<{ state: PairingState }>(
       "pairing_ask",
       `select ask_pairing($1, $2, $3, $4, $5, $6, $7, $8, ${VALID}) as state`,
       [
@@ -79,14 +73,13 @@ export class PairingStore {
 
   /** Requests whose code is valid, oldest first. @param platform null: of all platforms */
   async open(platform: string | null): Promise<PairingRequest[]> {
-    const rows = await this.#db.query<PlatformPerson & { name: string; code: string; askedAt: Date }>(
+    return this.db.query<PairingRequest>(
       "pairing_open",
       `select platform, person, name, code, asked_at from pairing_requests
         where ($1::text is null or platform = $1) and asked_at > clock_timestamp() - ${VALID} and code <> ''
         order by asked_at, platform, person`,
       [platform],
     );
-    return rows.map(({ askedAt, ...row }) => ({ ...row, askedAt }));
   }
 
   /** @param by who lets them in @returns false: the request is not valid any more */
@@ -94,7 +87,7 @@ export class PairingStore {
     { platform, person, code }: Pick<PairingRequest, "platform" | "person" | "code">,
     by: string,
   ): Promise<boolean> {
-    const [row] = await this.#db.query<{ done: boolean }>(
+    const [row] = await this.db.query<{ done: boolean }>(
       "pairing_let_in",
       `select pair_person($1, $2, $3, $4, ${VALID}) as done`,
       [platform, person, code, storableText(by)],
@@ -111,7 +104,7 @@ export class PairingStore {
     person,
     code,
   }: Pick<PairingRequest, "platform" | "person" | "code">): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "pairing_refuse",
       `update pairing_requests set code = '', owners_know = true
         where platform = $1 and person = $2 and code = $3 and asked_at > clock_timestamp() - ${VALID} returning person`,
@@ -122,7 +115,7 @@ export class PairingStore {
 
   /** Lets a person in who need not have asked. @param by who lets them in @returns false: they were let in before */
   async letInById({ platform, person }: PlatformPerson, by: string): Promise<boolean> {
-    const [row] = await this.#db.query<{ done: boolean }>(
+    const [row] = await this.db.query<{ done: boolean }>(
       "pairing_let_in_by_id",
       "select pair_user($1, $2, $3) as done",
       [platform, storableText(person), storableText(by)],
@@ -132,7 +125,7 @@ export class PairingStore {
 
   /** Requests that the caller reports to the owners of a platform now; then it calls {@link ownersKnow}. */
   async takeNews(platform: string): Promise<PairingNews> {
-    const [row] = await this.#db.query<{ waitMs: number; codes: string[] }>(
+    const [row] = await this.db.query<{ waitMs: number; codes: string[] }>(
       "pairing_news",
       `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
       [platform],
@@ -144,7 +137,7 @@ export class PairingStore {
 
   /** These requests were reported to the owners. */
   async ownersKnow(platform: string, requests: readonly PairingRequest[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "pairing_owners_know",
       "update pairing_requests set owners_know = true where platform = $1 and code = any ($2)",
       [platform, requests.map(({ code }) => code)],
@@ -153,7 +146,7 @@ export class PairingStore {
 
   /** Reverses letting a person in. @returns false: they were not let in */
   async remove({ platform, person }: PlatformPerson): Promise<boolean> {
-    const [row] = await this.#db.query<{ done: boolean }>(
+    const [row] = await this.db.query<{ done: boolean }>(
       "pairing_remove",
       "select unpair_person($1, $2) as done",
       [platform, storableText(person)],
@@ -163,23 +156,15 @@ export class PairingStore {
 
   /** Everybody who was let in, the newest first. */
   async people(): Promise<PairedPerson[]> {
-    const rows = await this.#db.query<
-      PlatformPerson & { since: Date; letInBy: string; unreadTo: Date | null; unreadIds: string[] }
-    >(
+    return this.db.query<PairedPerson>(
       "pairing_people",
       "select platform, person, since, let_in_by, unread_to, unread_ids from paired_people order by since desc, platform, person",
     );
-    return rows.map(({ letInBy, unreadTo, unreadIds, ...row }) => ({
-      ...row,
-      letInBy,
-      unreadTo,
-      unreadIds,
-    }));
   }
 
   /** A text that changes with each change of the requests and the people; cheap enough to read each second. */
   async version(): Promise<string> {
-    const [row] = await this.#db.query<{ version: string }>(
+    const [row] = await this.db.query<{ version: string }>(
       "pairing_version",
       `select count(*) || ' ' || coalesce(max(since)::text, '') || ' ' ||
                 (select coalesce(max(asked_at)::text, '') from pairing_requests) as version from paired_people`,
@@ -191,7 +176,7 @@ export class PairingStore {
   async toGreet(
     platforms: readonly string[],
   ): Promise<{ readonly platform: string; readonly channel: string }[]> {
-    return this.#db.query(
+    return this.db.query(
       "pairing_to_greet",
       `update paired_people p set greet_in = null
          from paired_people o

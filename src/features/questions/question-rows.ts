@@ -1,7 +1,7 @@
 import type { QuestionKind, QuestionState } from "./question.ts";
-import { type AgentId, agentId } from "../../core/ids.ts";
+import type { AgentId } from "../../core/ids.ts";
 
-/** A question as people see it. */
+/** A question as people see it, as `QUESTION_COLUMNS` reads it from `approvals a`. */
 export interface QuestionRow {
   readonly id: number;
   readonly kind: QuestionKind;
@@ -22,34 +22,12 @@ export interface QuestionRow {
   readonly answer: string;
 }
 
-/** A row as `QUESTION_COLUMNS` reads it from `approvals a`. */
-export interface RawQuestion extends Omit<QuestionRow, "agent"> {
-  readonly agent: string;
-}
-
 /** The entries that the turn of a question answers. */
 const ANSWERED = `from turns t join entries e on e.channel_id = t.channel_id and e.seq between t.from_seq and t.to_seq
    where t.id = a.turn_id and e.addressed and e.deleted_at is null`;
 
 /** A turn that goes on after an answer asks the person who gave it. */
-export const QUESTION_COLUMNS = `a.id, a.kind, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name, a.answer,
+export const QUESTION_COLUMNS = `a.id, a.kind, a.agent, a.tool, a.arguments, a.state, a.expires_at, a.decided_name,
   array(select distinct e.author_name ${ANSWERED} and not e.author_bot) as asked_by,
   case when a.for_anybody then '{}' else array(
-    select distinct e.author_id ${ANSWERED} and (not e.author_bot or e.message_id like 'approval/%' and e.author_id <> 'weir')) end as asked_of`;
-
-export function toQuestion({ agent, ...row }: RawQuestion): QuestionRow {
-  const { id, kind, tool, arguments: json, state, expiresAt, decidedName, askedBy, askedOf, answer } = row;
-  return {
-    id,
-    kind,
-    agent: agentId(agent),
-    tool,
-    arguments: json,
-    state,
-    expiresAt,
-    decidedName,
-    askedBy,
-    askedOf,
-    answer,
-  };
-}
+    select distinct e.author_id ${ANSWERED} and (not e.author_bot or e.message_id like 'approval/%' and e.author_id <> 'weir')) end as asked_of, a.answer`;

@@ -1,17 +1,9 @@
-import type { QuestionKind, QuestionState } from "./question.ts";
-import {
-  type AgentId,
-  agentId,
-  type ChannelAddress,
-  channelId,
-  type ChannelId,
-  type Owner,
-  type TurnId,
-} from "../../core/ids.ts";
+import type { QuestionState } from "./question.ts";
+import type { AgentId, ChannelAddress, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import { QUESTION_COLUMNS, type QuestionRow, type RawQuestion, toQuestion } from "./question-rows.ts";
-import { OWN_IDS } from "../../store/channels/channels.ts";
-import type { Database } from "../../store/database/database.ts";
+import { QUESTION_COLUMNS, type QuestionRow } from "./question-rows.ts";
+import { ADDRESS_OF_C, OWN_IDS } from "../../store/channels/channels.ts";
+import { Rows } from "../../store/database/rows.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 
 /** Allows calls of a tool with certain arguments from now on. */
@@ -26,16 +18,10 @@ export interface ApprovalRule {
 }
 
 /** A new question, to be stored with its call. */
-export interface AskedQuestion {
-  readonly id: number;
+export interface AskedQuestion extends Pick<QuestionRow, "id" | "kind" | "agent" | "tool" | "arguments"> {
   readonly callId: string;
-  readonly agent: AgentId;
-  readonly tool: string;
-  /** As in the log. */
-  readonly arguments: string;
   readonly fingerprint: string;
   readonly expireMs: number;
-  readonly kind: QuestionKind;
   /** Of a choice: also people may make it whose messages the turn does not answer. */
   readonly isForAnybody: boolean;
 }
@@ -61,12 +47,8 @@ export interface QuestionLook {
 }
 
 /** A call that a turn takes up. `was`: its state before. */
-export interface TakenApproval {
-  readonly id: number;
+export interface TakenApproval extends Pick<QuestionRow, "id" | "agent" | "tool" | "arguments"> {
   readonly was: QuestionState;
-  readonly agent: AgentId;
-  readonly tool: string;
-  readonly arguments: string;
   /** Of the call that people were shown. */
   readonly fingerprint: string;
   /** The platform's id of the newest message that asked for the call; null: no message of a person did. */
@@ -86,19 +68,12 @@ export interface QuestionToShow extends QuestionRow {
 }
 
 /** A decision or an answer that is not in its channel's log yet. */
-export interface UnreportedDecision {
-  readonly id: number;
+export interface UnreportedDecision extends Omit<QuestionRow, "agent" | "expiresAt" | "askedBy" | "askedOf"> {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   /** The agent that asked; null: the channel's own. */
   readonly agent: AgentId | null;
-  readonly kind: QuestionKind;
-  readonly state: QuestionState;
-  readonly tool: string;
-  readonly arguments: string;
-  readonly answer: string;
   readonly decidedBy: string | null;
-  readonly decidedName: string;
   readonly reason: string;
 }
 
@@ -135,15 +110,9 @@ export interface Answer {
 const MOST = 500;
 
 /** Rows of `approvals` and `approval_rules`. */
-export class QuestionStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class QuestionStore extends Rows {
   async look(channel: ChannelId, agent: AgentId, fingerprints: readonly string[]): Promise<QuestionLook> {
-    const [row] = await this.#db.query<{
+    const [row] = await this.db.query<{
       open: number;
       waiting: { id: number; fingerprint: string }[];
       allowed: string[];
@@ -209,15 +178,9 @@ export class QuestionStore {
    * @throws StaleEpochError
    */
   async take({ channel, epoch }: Owner, ids: readonly number[]): Promise<TakenApproval[]> {
-    const rows = await this.#db.query<
-      Omit<TakenApproval, "was" | "agent" | "askedFor"> & {
-        agent: string;
-        state: QuestionState;
-        askedFor: string | null;
-      }
-    >(
+    return this.db.query<TakenApproval>(
       "approvals_take",
-      `select taken.id, taken.state, taken.agent, taken.tool, taken.arguments,
+      `select taken.id, taken.state as was, taken.agent, taken.tool, taken.arguments,
          (select a.fingerprint from approvals a where a.id = taken.id) as fingerprint,
          (select a.turn_id from approvals a where a.id = taken.id) as asked_in, (
          select e.message_id from approvals a join turns t on t.id = a.turn_id
@@ -227,17 +190,11 @@ export class QuestionStore {
          from take_approvals($1, $2, $3) taken`,
       [channel, epoch, ids, OWN_IDS],
     );
-    return rows.map(({ state: was, agent, askedFor, ...row }) => ({
-      ...row,
-      agent: agentId(agent),
-      was,
-      askedFor,
-    }));
   }
 
   /** Ends allowed calls that their turn has not run. */
   async endUntaken(channel: ChannelId, ids: readonly number[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "approvals_end_untaken",
       `update approvals set state = case when state = 'running' then 'done' else 'void' end
         where channel_id = $1 and id = any($2) and state in ('allowed', 'running')`,
@@ -247,27 +204,26 @@ export class QuestionStore {
 
   /** @returns null: the channel has none of this number */
   async find(channel: ChannelId, id: number): Promise<QuestionRow | null> {
-    const [row] = await this.#db.query<RawQuestion>(
+    const [row] = await this.db.query<QuestionRow>(
       "approval_find",
       `select ${QUESTION_COLUMNS} from approvals a where a.channel_id = $1 and a.id = $2`,
       [channel, id],
     );
-    return row === undefined ? null : toQuestion(row);
+    return row ?? null;
   }
 
   /** Approvals that wait for a decision, the oldest first. */
   async open(channel: ChannelId): Promise<QuestionRow[]> {
-    const rows = await this.#db.query<RawQuestion>(
+    return this.db.query<QuestionRow>(
       "approvals_open",
       `select ${QUESTION_COLUMNS} from approvals a where a.channel_id = $1 and a.state = 'open' order by a.id`,
       [channel],
     );
-    return rows.map(toQuestion);
   }
 
   /** Decides an open approval that has not expired. @returns false: there is no such approval */
   async decide(channel: ChannelId, id: number, { state, by, canonical, reason }: Decision): Promise<boolean> {
-    return this.#db.transaction(async (client) => {
+    return this.db.transaction(async (client) => {
       const decided = await client.query(
         "approval_decide",
         `update approvals set state = $3, decided_by = $4, decided_name = $5, reason = $6, decided_at = clock_timestamp()
@@ -289,7 +245,7 @@ export class QuestionStore {
 
   /** Makes a choice that has not expired. @returns false: there is none */
   async answer(channel: ChannelId, id: number, { by, text }: Answer): Promise<boolean> {
-    const answered = await this.#db.query(
+    const answered = await this.db.query(
       "question_answer",
       `update approvals set state = 'answered', answer = $3, decided_by = $4, decided_name = $5, decided_at = clock_timestamp()
         where channel_id = $1 and id = $2 and state = 'asked' and expires_at > clock_timestamp() returning id`,
@@ -300,40 +256,37 @@ export class QuestionStore {
 
   /** Choices of a channel that somebody may still make, the oldest first. */
   async choices(channel: ChannelId): Promise<QuestionRow[]> {
-    const rows = await this.#db.query<RawQuestion>(
+    return this.db.query<QuestionRow>(
       "questions_choices",
       `select ${QUESTION_COLUMNS} from approvals a
         where a.channel_id = $1 and a.state = 'asked' and a.expires_at > clock_timestamp() order by a.id`,
       [channel],
     );
-    return rows.map(toQuestion);
   }
 
   /** The same by the channel's address. */
   async choicesAt({ platform, name }: ChannelAddress): Promise<QuestionRow[]> {
-    const rows = await this.#db.query<RawQuestion>(
+    return this.db.query<QuestionRow>(
       "questions_choices_at",
       `select ${QUESTION_COLUMNS} from approvals a join channels c on c.id = a.channel_id
         where c.platform = $1 and c.name = $2 and a.state = 'asked' and a.expires_at > clock_timestamp() order by a.id`,
       [platform, name],
     );
-    return rows.map(toQuestion);
   }
 
   /** Waiting questions whose time is over, with their channels; the oldest first. */
   async overdue(): Promise<{ readonly id: number; readonly address: ChannelAddress }[]> {
-    const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
+    return this.db.query<{ id: number; address: ChannelAddress }>(
       "approvals_overdue",
-      `select a.id, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+      `select a.id, ${ADDRESS_OF_C} as address from approvals a join channels c on c.id = a.channel_id
         where a.state in ('open', 'asked') and a.expires_at <= clock_timestamp() order by a.expires_at`,
       [],
     );
-    return rows.map(({ id, platform, name }) => ({ id, address: { platform, name } }));
   }
 
   /** Ends those of them that are still open. Safe to run in several daemons at once. */
   async expire(ids: readonly number[]): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "approvals_expire",
       `update approvals set state = case state when 'open' then 'expired' else 'lapsed' end, decided_at = clock_timestamp()
         where id = any($1) and state in ('open', 'asked') and expires_at <= clock_timestamp()`,
@@ -343,7 +296,7 @@ export class QuestionStore {
 
   /** Time until the next waiting question expires, ms; null: none waits. */
   async nextExpiry(): Promise<number | null> {
-    const [row] = await this.#db.query<{ ms: number | null }>(
+    const [row] = await this.db.query<{ ms: number | null }>(
       "approvals_next_expiry",
       `select extract(epoch from min(expires_at) - clock_timestamp())::float8 * 1000 as ms
          from approvals where state in ('open', 'asked') and expires_at > clock_timestamp()`,
@@ -354,40 +307,19 @@ export class QuestionStore {
 
   /** Decisions, answers and expiries that are not in their channels' logs yet. */
   async unreported(): Promise<UnreportedDecision[]> {
-    const rows = await this.#db.query<{
-      id: number;
-      channelId: number;
-      platform: string;
-      name: string;
-      agent: string | null;
-      kind: QuestionKind;
-      state: QuestionState;
-      tool: string;
-      arguments: string;
-      answer: string;
-      decidedBy: string | null;
-      decidedName: string;
-      reason: string;
-    }>(
+    return this.db.query<UnreportedDecision>(
       "approvals_untold",
-      `select a.id, a.channel_id, c.platform, c.name, nullif(a.agent, c.agent) as agent, a.kind, a.state, a.tool, a.arguments,
+      `select a.id, a.channel_id as channel, ${ADDRESS_OF_C} as address, nullif(a.agent, c.agent) as agent, a.kind, a.state, a.tool, a.arguments,
               a.answer, a.decided_by, a.decided_name, a.reason
          from approvals a join channels c on c.id = a.channel_id
         where a.told_at is null and a.state in ('allowed', 'denied', 'expired', 'answered', 'lapsed') order by a.id limit $1`,
       [MOST],
     );
-    return rows.map(({ channelId: channel, platform, name, decidedBy, ...row }) => ({
-      ...row,
-      agent: row.agent === null ? null : agentId(row.agent),
-      decidedBy,
-      channel: channelId(channel),
-      address: { platform, name },
-    }));
   }
 
   /** Notes that its channel's log has the decision. */
   async noteReported(id: number): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "approval_told",
       "update approvals set told_at = clock_timestamp(), reason = '' where id = $1 and told_at is null",
       [id],
@@ -396,7 +328,7 @@ export class QuestionStore {
 
   /** Number of questions that wait for a person, and the time of the oldest. */
   async countWaiting(): Promise<{ readonly count: number; readonly since: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; since: Date | null }>(
+    const [row] = await this.db.query<{ count: number; since: Date | null }>(
       "approvals_count_waiting",
       "select count(*) as count, min(asked_at) as since from approvals where state in ('open', 'asked')",
     );
@@ -405,23 +337,18 @@ export class QuestionStore {
 
   /** Questions of all channels that wait for a person, the oldest first. */
   async waiting(limit: number): Promise<WaitingQuestion[]> {
-    const rows = await this.#db.query<RawQuestion & ChannelAddress & { askedAt: Date; channelId: number }>(
+    const rows = await this.db.query<QuestionRow & Omit<WaitingQuestion, "row">>(
       "approvals_waiting",
-      `select ${QUESTION_COLUMNS}, a.channel_id, a.asked_at, c.platform, c.name from approvals a join channels c on c.id = a.channel_id
+      `select ${QUESTION_COLUMNS}, a.channel_id as channel, a.asked_at as since, ${ADDRESS_OF_C} as address from approvals a join channels c on c.id = a.channel_id
         where a.state in ('open', 'asked') and a.expires_at > clock_timestamp() order by a.asked_at, a.id limit $1`,
       [limit],
     );
-    return rows.map(({ askedAt, platform, name, channelId: channel, ...row }) => ({
-      row: toQuestion(row),
-      channel: channelId(channel),
-      address: { platform, name },
-      since: askedAt,
-    }));
+    return rows.map(({ channel, address, since, ...row }) => ({ row, channel, address, since }));
   }
 
   /** Numbers of a turn's calls that wait for a decision, and of its choices that nobody has made. */
   async waitingOf(turn: TurnId): Promise<{ readonly approvals: number; readonly choices: number }> {
-    const [row] = await this.#db.query<{ approvals: number; choices: number }>(
+    const [row] = await this.db.query<{ approvals: number; choices: number }>(
       "approvals_waiting_of",
       `select count(*) filter (where state = 'open') as approvals, count(*) filter (where state = 'asked') as choices from approvals
         where turn_id = $1 and state in ('open', 'asked') and expires_at > clock_timestamp()`,
@@ -432,7 +359,7 @@ export class QuestionStore {
 
   /** Whether any question still has its arguments. */
   async hasAny(): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "approvals_any",
       "select from approvals where arguments <> '' limit 1",
       [],
@@ -442,35 +369,25 @@ export class QuestionStore {
 
   /** Questions of a channel whose messages are missing or outdated. */
   async toShow(channel: ChannelId): Promise<QuestionToShow[]> {
-    const rows = await this.#db.query<
-      RawQuestion & { key: string; messageId: string | null; shown: string | null; toBeShown: string }
-    >(
+    return this.db.query<QuestionToShow>(
       "approvals_to_show",
-      `select ${QUESTION_COLUMNS}, a.key, a.message_id, a.shown,
+      `select ${QUESTION_COLUMNS}, a.key, a.message_id, a.shown is not null as may_be_there,
               question_shown(a.state, a.arguments, a.answer) as to_be_shown
          from approvals a where a.channel_id = $1
           and (a.shown is null and a.state in ('open', 'asked') or a.shown <> question_shown(a.state, a.arguments, a.answer)) order by a.id`,
       [channel],
     );
-    return rows.map((row) => ({
-      ...toQuestion(row),
-      key: row.key,
-      messageId: row.messageId,
-      mayBeThere: row.shown !== null,
-      toBeShown: row.toBeShown,
-    }));
   }
 
   /** Channels with such questions. */
   async channelsToShow(): Promise<{ readonly channel: ChannelId; readonly address: ChannelAddress }[]> {
-    const rows = await this.#db.query<{ id: number; platform: string; name: string }>(
+    return this.db.query<{ channel: ChannelId; address: ChannelAddress }>(
       "approvals_channels_to_show",
-      `select c.id, c.platform, c.name from channels c where c.id in (
+      `select c.id as channel, ${ADDRESS_OF_C} as address from channels c where c.id in (
          select a.channel_id from approvals a
           where a.shown is null and a.state in ('open', 'asked') or a.shown <> question_shown(a.state, a.arguments, a.answer)) order by c.id`,
       [],
     );
-    return rows.map(({ id, platform, name }) => ({ channel: channelId(id), address: { platform, name } }));
   }
 
   /**
@@ -483,7 +400,7 @@ export class QuestionStore {
     shown: string,
     messageId: string | null,
   ): Promise<void> {
-    await this.#db.query("approval_note_shown", "select note_approval_shown($1, $2, $3, $4, $5)", [
+    await this.db.query("approval_note_shown", "select note_approval_shown($1, $2, $3, $4, $5)", [
       channel,
       epoch,
       id,
@@ -494,7 +411,7 @@ export class QuestionStore {
 
   /** The rules of a channel, the oldest first. */
   async rules(channel: ChannelId): Promise<ApprovalRule[]> {
-    return this.#db.query<ApprovalRule & Record<string, unknown>>(
+    return this.db.query<ApprovalRule>(
       "approval_rules",
       `select r.id, r.tool, r.arguments, a.decided_name as by, r.approval_id as approval from approval_rules r join approvals a on a.id = r.approval_id
         where r.channel_id = $1 order by r.id limit $2`,
@@ -504,7 +421,7 @@ export class QuestionStore {
 
   /** @returns false: there is no such rule */
   async endRule(channel: ChannelId, id: number): Promise<boolean> {
-    const ended = await this.#db.query(
+    const ended = await this.db.query(
       "approval_rule_end",
       "delete from approval_rules where channel_id = $1 and id = $2 returning id",
       [channel, id],

@@ -4,7 +4,7 @@ import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal
 import type { Schedule } from "./declaration.ts";
 import { storableText } from "../../text/text.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../../store/channels/channels.ts";
-import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 import { messageData } from "../../store/log/draft-rows.ts";
 import { draftMessage, type MessageDraft } from "../../store/log/message-rows.ts";
 
@@ -60,40 +60,12 @@ export interface Fired {
   readonly isDue: boolean;
 }
 
-type RawReminder = {
-  id: number;
-  cron: string | null;
-  timeZone: string;
-  text: string;
-  nextAt: Date;
-  askerId: string | null;
-  askerName: string | null;
-  name: string | null;
-};
-
-const COLUMNS = "r.id, r.cron, r.time_zone, r.text, r.next_at, r.asker_id, r.asker_name, r.name";
-
-function toReminder(row: RawReminder): Reminder {
-  const { askerId: id, askerName: name } = row;
-  return {
-    id: row.id,
-    cron: row.cron,
-    timeZone: row.timeZone,
-    text: row.text,
-    due: row.nextAt,
-    asker: id === null ? null : { id, name: name ?? "" },
-    schedule: row.name,
-  };
-}
+const COLUMNS = `r.id, r.cron, r.time_zone, r.text, r.next_at as due,
+  case when r.asker_id is not null then json_build_object('id', r.asker_id, 'name', coalesce(r.asker_name, '')) end as asker,
+  r.name as schedule`;
 
 /** Rows of `reminders`. */
-export class ReminderStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ReminderStore extends Rows {
   /** Adds what a running turn asks for. Once, however often it is called with the key. */
   async addInTurn(asked: AskedInTurn, plan: ReminderPlan, key: string, now: Date): Promise<AddedReminder> {
     const { owner, turn, run, callId } = asked;
@@ -141,7 +113,7 @@ export class ReminderStore {
       reminder,
     }: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
   ): Promise<AddedReminder> {
-    const [row] = await this.#db.query<{ id: number; askedSeq: number; refused: ReminderRefusal | null }>(
+    const [row] = await this.db.query<{ id: number; askedSeq: number; refused: ReminderRefusal | null }>(
       "reminder_add",
       "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
       [
@@ -161,32 +133,31 @@ export class ReminderStore {
 
   /** What waits in a channel, by when it comes. */
   async waiting(channel: ChannelId): Promise<Reminder[]> {
-    const rows = await this.#db.query<RawReminder>(
+    return this.db.query<Reminder>(
       "reminders_waiting",
       `select ${COLUMNS} from reminders r where r.channel_id = $1 and r.state = 'active' order by r.next_at, r.id`,
       [channel],
     );
-    return rows.map(toReminder);
   }
 
   /** What waits in all channels, by when it comes. */
   async all(limit: number): Promise<(Reminder & { readonly address: ChannelAddress })[]> {
-    const rows = await this.#db.query<RawReminder & { platform: string; place: string }>(
+    const rows = await this.db.query<Reminder & { platform: string; place: string }>(
       "reminders_all",
       `select ${COLUMNS}, c.platform, c.name as place
          from (select * from reminders where state = 'active' order by next_at, id limit $1) r
          join channels c on c.id = r.channel_id order by r.next_at, r.id`,
       [limit],
     );
-    return rows.map((row) => ({
-      ...toReminder(row),
-      address: { platform: row.platform, name: row.place },
+    return rows.map(({ platform, place: name, ...reminder }) => ({
+      ...reminder,
+      address: { platform, name },
     }));
   }
 
   /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
   async cancel(channel: ChannelId, id: number): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "reminder_cancel",
       `select end_reminders(array(
          select id from reminders where channel_id = $1 and id = $2 and name is null), 'cancelled')`,
@@ -200,7 +171,7 @@ export class ReminderStore {
    * @param behind only those with a higher number
    */
   async due(platforms: readonly string[], now: Date, behind: number, limit: number): Promise<DueReminder[]> {
-    const rows = await this.#db.query<RawReminder & { row: RawChannel }>(
+    const rows = await this.db.query<Reminder & { row: RawChannel }>(
       "reminders_due",
       `select ${COLUMNS}, to_jsonb(c) as row
          from reminders r
@@ -208,12 +179,12 @@ export class ReminderStore {
         where r.state = 'active' and r.next_at <= $2 and r.id > $3 order by r.id limit $4`,
       [platforms, now, behind, limit],
     );
-    return rows.map((row) => ({ ...toReminder(row), channel: toChannel(row.row) }));
+    return rows.map(({ row, ...reminder }) => ({ ...reminder, channel: toChannel(row) }));
   }
 
   /** When the next reminder of these platforms comes that is not due yet; null: none waits. */
   async nextAt(platforms: readonly string[], now: Date): Promise<Date | null> {
-    const [row] = await this.#db.query<{ nextAt: Date }>(
+    const [row] = await this.db.query<{ nextAt: Date }>(
       "reminders_next",
       `select r.next_at from reminders r join channels c on c.id = r.channel_id and c.platform = any($1)
         where r.state = 'active' and r.next_at > $2 order by r.next_at limit 1`,
@@ -224,24 +195,24 @@ export class ReminderStore {
 
   /** What waits in all channels. */
   async countWaiting(): Promise<{ readonly count: number; readonly nextAt: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; nextAt: Date | null }>(
+    const [row] = await this.db.query<{ count: number; nextAt: Date | null }>(
       "reminders_count",
       "select count(*) as count, min(next_at) as next_at from reminders where state = 'active'",
     );
-    return { count: row?.count ?? 0, nextAt: row?.nextAt ?? null };
+    return row ?? { count: 0, nextAt: null };
   }
 
   /** Appends an occurrence to the log, and moves its reminder on, in one transaction. */
   async fire({ reminder, draft, next }: Occurrence): Promise<Fired> {
     const { id, due, text } = reminder;
     const { messageId, author, tokens, at } = draft;
-    const [row] = await this.#db.query<{ hasFired: boolean; seq: number | null; due: boolean | null }>(
+    const [row] = await this.db.query<Fired>(
       "reminder_fire",
-      "select has_fired, seq, due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
+      "select has_fired, seq, coalesce(due, false) as is_due from fire_reminder($1, $2, $3, $4, $5, $6, $7, $8)",
       [id, due, text, messageId, author.name, tokens, at, next],
     );
     if (row === undefined) throw new Error("fire_reminder returned no row");
-    return { hasFired: row.hasFired, seq: row.seq, isDue: row.due ?? false };
+    return row;
   }
 
   /** Makes the schedules these; others of the configuration are over. */
@@ -249,7 +220,7 @@ export class ReminderStore {
     const rows = schedules.map(({ channel, agent, name, cron, timeZone, text, nextAt }) => {
       return { channel, agent, name, cron, time_zone: timeZone, text: storableText(text), next_at: nextAt };
     });
-    await this.#db.query("schedules_set", "select set_schedules($1)", [JSON.stringify(rows)]);
+    await this.db.query("schedules_set", "select set_schedules($1)", [JSON.stringify(rows)]);
   }
 }
 

@@ -1,14 +1,14 @@
 import { escapeLabels } from "../../context/labels.ts";
 import { unlessAborted } from "../../async/deadline.ts";
 import { partAt } from "../../context/usage.ts";
+import type { TurnChannel } from "../../turn/turn-channel.ts";
 import type { AgentConfig } from "../../config/config.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { canonical, type TextEnd } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
-import { type ModelAnswer, type ModelCallRecord, ModelError, type Thoughts } from "../../llm/model.ts";
-import type { HistoryFound, HistoryRequest, MessagesRead, ReadRequest } from "../../memory/history-search.ts";
+import { type ModelAnswer, ModelError, type Thoughts } from "../../llm/model.ts";
 import type { SaveOutcome, Subagent, SubagentStep } from "./subagent-store.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -19,7 +19,7 @@ import { keysBehind } from "../../turn/effect-keys.ts";
 import { failureKind } from "../../turn/failure-kind.ts";
 import { runToolCalls, storableCalls } from "../../turn/tool-calls.ts";
 import { visibleAnswer } from "../../turn/visible-answer.ts";
-import { type CallRefusal, RefusedCall } from "../../turn/refused-call.ts";
+import { RefusedCall } from "../../turn/refused-call.ts";
 import type { MadeRequest } from "../../llm/retrying-model.ts";
 import { subagentMessages } from "./subagent-request.ts";
 
@@ -35,22 +35,17 @@ export interface SubagentRead {
 }
 
 /** A subagent's access to its row, and to its channel. */
-export interface SubagentChannel {
-  readonly cacheKey: string;
+export interface SubagentChannel extends Pick<
+  TurnChannel,
+  "cacheKey" | "searchHistory" | "readMessages" | "onAttempt" | "onCall" | "onToolFailure"
+> {
   /** @returns the number of edits and deletions of the channel so far; null: it has ended, and must ask no model */
   look(): Promise<number | null>;
   /** @param seen result of `look` before the model was asked */
   save(step: SubagentStep, read: SubagentRead, seen: number): Promise<SaveOutcome>;
   /** @param seen null: the text is Weir's own */
   end(state: "done" | "failed", text: string, seen: number | null): Promise<SaveOutcome>;
-  searchHistory(request: HistoryRequest, signal: AbortSignal): Promise<HistoryFound>;
-  readMessages(request: ReadRequest, signal: AbortSignal): Promise<MessagesRead>;
   recallMemories(query: string, limit: number, signal: AbortSignal): Promise<Memory[]>;
-  /** Called before each attempt at a model. @returns why it must not be made; null: it is made */
-  onAttempt(model: string, estimatedTokens: number): CallRefusal | null;
-  /** Called for every attempt that was made. Must not throw or wait. */
-  onCall(record: ModelCallRecord, estimatedTokens: number): void;
-  onToolFailure(tool: string, why: string): void;
 }
 
 /** Longest report, in UTF-16 units; a longer one loses its middle. */

@@ -1,17 +1,7 @@
 import type { ToolCall } from "../../core/entry.ts";
-import {
-  type AgentId,
-  agentId,
-  type ChannelAddress,
-  type ChannelId,
-  type MemoryId,
-  type Owner,
-  type Seq,
-  type TurnId,
-  turnId,
-} from "../../core/ids.ts";
+import type { AgentId, ChannelAddress, ChannelId, MemoryId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 
 /** Calls of one answer of a subagent, with their results. */
 export interface SubagentStep {
@@ -91,99 +81,32 @@ export interface OpenSubagent {
   readonly asker: { readonly id: string; readonly name: string } | null;
 }
 
-interface RawSubagent {
-  id: number;
-  number: number;
-  turnId: number;
-  agent: string;
-  askedSeq: Seq | null;
-  readTo: Seq;
-  task: string;
-  persona: string | null;
-  model: string | null;
-  tools: string[];
-  brief: string | null;
-  state: SubagentState;
-  told: string | null;
-  toldWith: number | null;
-  result: string;
-  steps: SubagentStep[];
-  begun: number;
-  spentMs: number;
-}
-
-const COLUMNS =
-  "id, number, turn_id, agent, asked_seq, read_to, task, persona, model, tools, brief, state, told, told_with, result, steps, begun, spent_ms";
-
-function toSubagent(row: RawSubagent): Subagent {
-  const { turnId: turn, askedSeq, readTo, spentMs, told, ...same } = row;
-  const { toldWith, ...rest } = same;
-  return {
-    ...rest,
-    agent: agentId(rest.agent),
-    turn: turnId(turn),
-    askedSeq,
-    readTo,
-    spentMs,
-    toldWith: told === "entry" ? toldWith : null,
-  };
-}
+const COLUMNS = `id, number, turn_id as turn, agent, asked_seq, read_to, task, persona, model, tools, brief, state,
+  case when told = 'entry' then told_with end as told_with, result, steps, begun, spent_ms`;
 
 /** Of `subagents s` with `entries e`: a {@link RawOpen}. */
-const OPEN = `jsonb_build_object(
-  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'started_at', s.started_at,
-  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker_id', e.author_id, 'asker', e.author_name)`;
+const OPEN = `json_build_object(
+  'number', s.number, 'agent', s.agent, 'task', s.task, 'state', s.state, 'startedAt', s.started_at,
+  'tokens', s.tokens_in + s.tokens_out, 'seq', s.asked_seq, 'asker', case when e.author_id is not null then
+    json_build_object('id', e.author_id, 'name', coalesce(e.author_name, '')) end)`;
 
-interface RawOpen {
-  number: number;
-  agent: string;
-  task: string;
-  state: SubagentState;
-  started_at: string;
-  tokens: number;
-  seq: Seq | null;
-  asker_id: string | null;
-  asker: string | null;
-}
+type RawOpen = Omit<OpenSubagent, "startedAt"> & { readonly startedAt: string };
 
-function toOpen({
-  number,
-  agent,
-  task,
-  state,
-  started_at: at,
-  tokens,
-  seq,
-  asker_id: id,
-  asker,
-}: RawOpen): OpenSubagent {
-  const startedAt = new Date(at);
-  return {
-    number,
-    agent: agentId(agent),
-    task,
-    state,
-    startedAt,
-    tokens,
-    seq,
-    asker: id === null ? null : { id, name: asker ?? "" },
-  };
+function toOpen({ startedAt, ...same }: RawOpen): OpenSubagent {
+  return { ...same, startedAt: new Date(startedAt) };
 }
 
 /** Rows of `subagents`. */
-export class SubagentStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class SubagentStore extends Rows {
   /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
-    const [row] = await this.#db.query<{ takenBack: number; open: RawOpen[] }>(
+    const [row] = await this.db.query<{
+      takenBack: number;
+      open: RawOpen[];
+    }>(
       "subagents_look",
       `select notes_taken_back($1) as taken_back, coalesce((
-         select jsonb_agg(${OPEN} order by s.number)
+         select json_agg(${OPEN} order by s.number)
            from subagents s left join entries e on e.channel_id = s.channel_id and e.seq = s.asked_seq and e.deleted_at is null
           where s.channel_id = $1 and s.closed_at is null and s.told is distinct from 'call'), '[]') as open`,
       [channel],
@@ -199,7 +122,7 @@ export class SubagentStore {
   ): Promise<{ readonly outcome: "begun" | "found"; readonly id: number } | "changed" | "full"> {
     const { callId, askedSeq, ...same } = draft;
     const row = { ...same, call_id: callId, asked_seq: askedSeq };
-    const [begun] = await this.#db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
+    const [begun] = await this.db.query<{ outcome: "begun" | "found" | "changed" | "full"; id: number }>(
       "subagent_begin",
       "select outcome, id from begin_subagent($1, $2, $3, $4, $5, $6)",
       [channel, epoch, turn, takenBack, most, JSON.stringify(row)],
@@ -213,17 +136,17 @@ export class SubagentStore {
   async turnOf(channel: ChannelId, messageId: string): Promise<TurnId | null> {
     const [, number] = /^subagent\/(\d+)/.exec(messageId) ?? [];
     if (number === undefined) return null;
-    const [row] = await this.#db.query<{ turn: number }>(
+    const [row] = await this.db.query<{ turn: TurnId }>(
       "subagent_turn",
       "select turn_id as turn from subagents where channel_id = $1 and number = $2",
       [channel, Number(number)],
     );
-    return row === undefined ? null : turnId(row.turn);
+    return row?.turn ?? null;
   }
 
   /** Those that are at work in all channels, the one that began first before the others. */
   async running(limit: number): Promise<(OpenSubagent & { readonly address: ChannelAddress })[]> {
-    const rows = await this.#db.query<ChannelAddress & { open: RawOpen }>(
+    const rows = await this.db.query<ChannelAddress & { open: RawOpen }>(
       "subagents_running",
       `select c.platform, c.name, ${OPEN} as open
          from (select * from subagents where closed_at is null and state = 'running' order by started_at, id limit $1) s
@@ -237,7 +160,7 @@ export class SubagentStore {
 
   /** Open subagents of all channels. */
   async countOpen(): Promise<{ readonly count: number; readonly since: Date | null }> {
-    const [row] = await this.#db.query<{ count: number; since: Date | null }>(
+    const [row] = await this.db.query<{ count: number; since: Date | null }>(
       "subagents_open",
       "select count(*) as count, min(started_at) as since from subagents where closed_at is null",
     );
@@ -246,17 +169,15 @@ export class SubagentStore {
 
   /** Decides how the end of each is reported. @returns the open subagents of the channel */
   async settle({ channel, epoch }: Owner): Promise<Subagent[]> {
-    const rows = await this.#db.query<RawSubagent>(
-      "subagents_settle",
-      `select ${COLUMNS} from settle_subagents($1, $2)`,
-      [channel, epoch],
-    );
-    return rows.map(toSubagent);
+    return this.db.query<Subagent>("subagents_settle", `select ${COLUMNS} from settle_subagents($1, $2)`, [
+      channel,
+      epoch,
+    ]);
   }
 
   /** Counts a run that begins. @returns the current row, with its question; null: it has ended, or runs on another daemon */
   async take({ epoch }: Owner, id: number): Promise<Subagent | null> {
-    const [row] = await this.#db.query<RawSubagent & { question: number; calls: number }>(
+    const [row] = await this.db.query<Subagent>(
       "subagent_take",
       `with taken as (update subagents set begun = begun + 1 where id = $1 and epoch = $2 and state = 'running' returning *),
             question as (select coalesce(t.question, t.id) as id from turns t, taken where t.id = taken.turn_id)
@@ -264,9 +185,7 @@ export class SubagentStore {
          from taken`,
       [id, epoch],
     );
-    if (row === undefined) return null;
-    const { question, calls, ...subagent } = row;
-    return { ...toSubagent(subagent), question: turnId(question), calls };
+    return row ?? null;
   }
 
   /** An orderly shutdown ends a run: it is no attempt, but its cost counts. */
@@ -275,7 +194,7 @@ export class SubagentStore {
     id: number,
     { tokensIn, tokensOut, spentMs }: Required<Pick<SubagentChange, "tokensIn" | "tokensOut" | "spentMs">>,
   ): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "subagent_leave",
       `update subagents set begun = greatest(begun - 1, 0), tokens_in = tokens_in + $3, tokens_out = tokens_out + $4,
                             spent_ms = spent_ms + $5
@@ -308,7 +227,7 @@ export class SubagentStore {
       tokens_out: tokensOut,
       spent_ms: Math.round(spentMs),
     };
-    const [saved] = await this.#db.query<{ outcome: SaveOutcome }>(
+    const [saved] = await this.db.query<{ outcome: SaveOutcome }>(
       "subagent_save",
       "select save_subagent($1, $2, $3, $4, $5, $6) as outcome",
       [channel, epoch, id, takenBack, end, JSON.stringify(row)],
@@ -325,7 +244,7 @@ export class SubagentStore {
     id: number,
     callId: string,
   ): Promise<Pick<Subagent, "number" | "state" | "result"> | null> {
-    const [row] = await this.#db.query<Pick<Subagent, "number" | "state" | "result">>(
+    const [row] = await this.db.query<Pick<Subagent, "number" | "state" | "result">>(
       "subagent_tell_call",
       `update subagents set told = coalesce(told, case state when 'running' then 'later' else 'call' end)
         where id = $1 and epoch = $2 and (told is null or told in ('call', 'later') and call_id = $3)
@@ -337,7 +256,7 @@ export class SubagentStore {
 
   /** Those of these that have ended. */
   async over(ids: readonly number[]): Promise<number[]> {
-    const rows = await this.#db.query<{ id: number }>(
+    const rows = await this.db.query<{ id: number }>(
       "subagents_over",
       "select id from subagents where id = any($1) and state <> 'running'",
       [ids],
@@ -347,7 +266,7 @@ export class SubagentStore {
 
   /** Ends a running subagent of a channel at once. @returns whether there was one */
   async stop(channel: ChannelId, number: number): Promise<boolean> {
-    const rows = await this.#db.query(
+    const rows = await this.db.query(
       "subagent_stop",
       `update subagents set state = 'stopped', ended_at = clock_timestamp(), steps = '[]', brief = null
         where channel_id = $1 and number = $2 and state = 'running' returning id`,
@@ -358,12 +277,12 @@ export class SubagentStore {
 
   /** Closes all of a channel without a report. */
   async drop({ channel, epoch }: Owner): Promise<void> {
-    await this.#db.query("subagents_drop", "select drop_subagents($1, $2)", [channel, epoch]);
+    await this.db.query("subagents_drop", "select drop_subagents($1, $2)", [channel, epoch]);
   }
 
   /** Closes a group that was reported, and erases its texts. */
   async close(channel: ChannelId, toldWith: number): Promise<void> {
-    await this.#db.query(
+    await this.db.query(
       "subagents_close",
       `select blank_subagents(array(select id from subagents where channel_id = $1 and told = 'entry' and told_with = $2
                                        and closed_at is null), null)`,

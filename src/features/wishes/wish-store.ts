@@ -1,4 +1,4 @@
-import { type ChannelId, channelId, turnId } from "../../core/ids.ts";
+import { type ChannelId, channelId } from "../../core/ids.ts";
 import { errorMessage } from "../../core/errors.ts";
 import { REACTION_PREFIX } from "../../core/message.ts";
 import type { Rejection, Wish, WishDraft } from "./wish.ts";
@@ -140,7 +140,7 @@ const BAD = "/(👎[^/]*|❌[^/]*|(-1|thumbsdown|x)(::[^/]*)?)(/[0-9]+)?$";
  * a summary covers them.
  */
 export async function readRejections(client: Queryable, channel: ChannelId): Promise<Rejection[]> {
-  const rows = await client.query<{ turn: number; at: Date; person: string }>(
+  return client.query<Rejection>(
     "rejections_read",
     `select distinct t.id as turn, t.started_at as at, e.author_id as person
        from channels c
@@ -154,7 +154,6 @@ export async function readRejections(client: Queryable, channel: ChannelId): Pro
       order by t.started_at, t.id, e.author_id`,
     [channel, BAD],
   );
-  return rows.map(({ turn, at, person }) => ({ turn: turnId(turn), at, person }));
 }
 
 async function checked(rows: readonly RawWish[], signer: Signer): Promise<KeptWishes> {

@@ -89,16 +89,6 @@ export abstract class KnownWindows {
     this.#configured = models;
   }
 
-  trying<Result>(models: readonly ModelConfig[], work: () => Result): Result {
-    const before = this.#configured;
-    this.#configured = models;
-    try {
-      return work();
-    } finally {
-      this.#configured = before;
-    }
-  }
-
   async recallLearned(): Promise<readonly LearnedModel[]> {
     const known = await this.#lessons.load();
     for (const { model, window, factor } of known) {

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../core/json.ts";
 import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { APIError } from "openai/error";
@@ -97,19 +98,10 @@ export async function* chatEvents(
  * keep-alive, is ignored.
  */
 function parse(data: string): readonly unknown[] {
-  const event = jsonIn(data);
+  const event = jsonOf(data);
   if (event !== undefined) return Array.isArray(event) ? event : [event];
   if (JSON_BEGINS.test(data)) throw new SyntaxError("malformed JSON in the event stream");
   return [];
-}
-
-/** @returns undefined: not JSON */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function errorIn(event: unknown, name: string): object | undefined {
@@ -119,11 +111,9 @@ function errorIn(event: unknown, name: string): object | undefined {
   if (name === "error" || ("object" in event && event.object === "error"))
     return typeof inner === "object" && inner !== null ? inner : event;
   if (typeof inner === "string" && inner !== "") return { message: inner };
-  return typeof inner === "object" && inner !== null ? { usage: usageIn(event), ...inner } : undefined;
-}
-
-function usageIn(event: object): unknown {
-  return "usage" in event ? event.usage : undefined;
+  return typeof inner === "object" && inner !== null
+    ? { usage: "usage" in event ? event.usage : undefined, ...inner }
+    : undefined;
 }
 
 interface ServerSentEvent {
@@ -202,7 +192,7 @@ class EventLines {
 }
 
 function isWhole(data: string | undefined): boolean {
-  return data !== undefined && (DONE.test(data) || jsonIn(data) !== undefined);
+  return data !== undefined && (DONE.test(data) || jsonOf(data) !== undefined);
 }
 
 function refuseEndless(length: number): void {

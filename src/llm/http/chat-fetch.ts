@@ -1,3 +1,4 @@
+import { jsonOf } from "../../core/json.ts";
 import { boundedText } from "./bounded-body.ts";
 import { redirectIn } from "../../text/redirect.ts";
 import { abandon, nodeFetch } from "./node-fetch.ts";
@@ -32,13 +33,9 @@ async function wrapErrorBody(response: Response): Promise<Response> {
 }
 
 function withErrorKey(text: string): string {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // HTML or plain text: the client reports it unchanged.
-    return text;
-  }
+  const body = jsonOf(text);
+  // HTML or plain text: the client reports it unchanged.
+  if (body === undefined) return text;
   const first: unknown = Array.isArray(body) ? body[0] : body;
   if (typeof first !== "object" || first === null) return JSON.stringify({ error: { message: text } });
   if (!("error" in first)) return JSON.stringify({ error: first });

@@ -184,16 +184,13 @@ export class MessagesReader implements WireReader {
   }
 }
 
+const FINISH: ReadonlyMap<string, string> = new Map([
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["refusal", "content_filter"],
+  ["tool_use", "tool_calls"],
+]);
+
 function finishOf(reason: string | null | undefined): string {
-  switch (reason) {
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    case "refusal":
-      return "content_filter";
-    case "tool_use":
-      return "tool_calls";
-    default:
-      return "stop";
-  }
+  return FINISH.get(reason ?? "") ?? "stop";
 }

@@ -1,11 +1,9 @@
 import { hostname } from "node:os";
 import process from "node:process";
-import type { Logger } from "pino";
 import { type Homes, type HomesListener, type Partition, PARTITIONS } from "../homes.ts";
 import type { ClusterConfig } from "../../config/config.ts";
 import type { ChannelId, Seq } from "../../core/ids.ts";
-import { Leases, type LeasesState } from "./leases.ts";
-import type { DatabaseView } from "./database-watch.ts";
+import { Leases, type LeasesOptions, type LeasesState } from "./leases.ts";
 import type { Timing } from "./lease-queues.ts";
 import type { MembershipCounts } from "./membership.ts";
 import { Names } from "./names.ts";
@@ -29,17 +27,11 @@ export interface HomesVitals {
   readonly foreign: number;
 }
 
-export interface RabbitHomesOptions extends Partial<Timing> {
+export interface RabbitHomesOptions
+  extends
+    Partial<Omit<Timing, "handOnMs">>,
+    Pick<LeasesOptions, "handOnMs" | "livingMs" | "onName" | "database" | "log"> {
   readonly config: ClusterConfig;
-  /** Limit for running turns where a partition is handed on for balance, ms. */
-  readonly handOnMs: number;
-  /** A daemon that keeps a requested name for longer is alive, ms; default: 10 s. */
-  readonly livingMs?: number;
-  /** Called with false when another daemon holds this name, and with true when this daemon takes it. */
-  readonly onName?: (isOurs: boolean) => void;
-  /** Whether the database answers. Default: not watched. */
-  readonly database?: () => DatabaseView;
-  readonly log: Logger;
 }
 
 /** Does not connect yet: see {@link RabbitHomes.start}. Loads `amqplib`: import this file only where a cluster is configured. */

@@ -1,29 +1,13 @@
-import type { Backoff } from "../../async/backoff.ts";
 import PQueue from "p-queue";
-import type { Logger } from "pino";
 import { formatAddress } from "../../core/ids.ts";
-import type { InboundEvent } from "../../core/message.ts";
 import { type Gap, PlatformError } from "../platform.ts";
 import { Backlogs, type BacklogsParts } from "./backlogs.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
-import type { ChatHistory } from "./history.ts";
-import type { PlatformRetry } from "../shared/platform-retry.ts";
 
-export interface GapsParts {
-  readonly ledger: BacklogsParts["ledger"];
-  readonly history: ChatHistory;
-  readonly platformRetry: PlatformRetry;
-  readonly log: Logger;
-  readonly catchUpMaxAgeMs: number;
+export interface GapsParts extends Omit<BacklogsParts, "openThread" | "catchUpOf"> {
   readonly now: () => Date;
-  readonly backOff?: Backoff;
   /** Longest wait of a channel's events for the fetch of earlier missed messages, ms. */
   readonly holdMs: number;
-  readonly signal: AbortSignal;
-  /** Stores a message or change found in a gap. Throws as the inbox does. */
-  readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
-  /** Called with the name of each channel whose missing messages are all fetched or recorded as missing. */
-  readonly onFilled: (name: string) => void;
 }
 
 /** Concurrent catch-ups: platforms allow some dozens of calls a second. */

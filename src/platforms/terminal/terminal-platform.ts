@@ -4,25 +4,17 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Writable } from "node:stream";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import { unreachable } from "../../core/errors.ts";
 import { parseAddress } from "../../core/ids.ts";
 import type { OutboundMessage } from "../../core/message.ts";
-import {
-  type Platform,
-  type PlatformCapabilities,
-  type PlatformCommand,
-  PlatformError,
-  type PlatformInbox,
-} from "../platform.ts";
+import { type Platform, type PlatformCapabilities, PlatformError, type PlatformInbox } from "../platform.ts";
 import { PLATFORM_NAME } from "./intake.ts";
 import { InteractivePresenter } from "./presenters/interactive-presenter.ts";
 import { JsonlPresenter } from "./presenters/jsonl-presenter.ts";
 import { LinesPresenter } from "./presenters/lines-presenter.ts";
 import { Output, OutputClosedError } from "./output.ts";
 import { PendingMessages } from "./pending-messages.ts";
-import type { TerminalInput } from "./typed/paste-filter.ts";
 import type { Presenter, Session } from "./presenters/presenter.ts";
 import type { SettledTurn, TurnFeed, TurnNews } from "./turn-news.ts";
 
@@ -32,35 +24,15 @@ import type { SettledTurn, TurnFeed, TurnNews } from "./turn-news.ts";
  */
 export type TerminalMode = "interactive" | "lines" | "jsonl";
 
-export interface TerminalOptions {
+export interface TerminalOptions
+  extends Omit<Session, "output" | "screen" | "pending" | Defaulted>, Partial<Pick<Session, Defaulted>> {
   readonly mode: TerminalMode;
-  readonly input: TerminalInput;
-  readonly output: Writable & { readonly columns?: number; readonly rows?: number };
-  /** Name of the session's own channel, without `terminal:`; in `jsonl` for lines without a channel. */
-  readonly channel: string;
-  /** Only shown. */
-  readonly agent: string;
-  /** The author of messages that name no speaker. */
-  readonly speaker: string;
-  /** Several people share the terminal: `name: text` speaks as that name. */
-  readonly multi: boolean;
-  /** It is attached to a Weir that continues after it. Default: its Weir ends with it. */
-  readonly isAttached?: boolean;
-  /** Only `interactive` uses colour. */
-  readonly colour: boolean;
+  readonly output: Session["screen"];
   readonly turns: TurnFeed;
-  readonly commands: readonly PlatformCommand[];
-  readonly history?: Session["history"];
-  /** Called when the person leaves `interactive`: a Ctrl-C that follows ends the process at once. */
-  readonly onInterrupt: () => void;
-  /** Facts for the person at the terminal, one a line, at the start of an `interactive` session. Default: no facts. */
-  readonly about?: () => readonly string[];
-  /** Folder of exports without a name. Default: the current folder. */
-  readonly exportsTo?: string;
-  readonly now?: () => Date;
-  /** Makes message ids: unique over restarts. */
-  readonly newId?: () => string;
 }
+
+/** Defaults: no facts, the current folder, the wall clock, ids unique over restarts; its Weir ends with it. */
+type Defaulted = "isAttached" | "about" | "exportsTo" | "now" | "newId";
 
 /** Most final texts that are remembered, so that a text whose acknowledgement was lost is not printed again. */
 const MAX_REMEMBERED = 256;

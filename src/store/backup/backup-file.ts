@@ -1,3 +1,4 @@
+import { jsonOf } from "../../core/json.ts";
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
 import { errorCode, errorMessage, OperatorError } from "../../core/errors.ts";
@@ -117,7 +118,7 @@ export class BackupReader {
 
   async head(): Promise<BackupHead> {
     const line = this.#sums.add(await this.#line());
-    const value = parsed(line);
+    const value = jsonOf(line);
     const kind = kindSchema.safeParse(value).data;
     if (kind === undefined) throw this.#noBackup("its first line is not that of a backup");
     if (kind.format > FORMAT)
@@ -155,7 +156,7 @@ export class BackupReader {
   /** To be called after all tables. */
   async foot(): Promise<Omit<ReadBackup, "head">> {
     this.#place = () => "in its last line";
-    const { data } = footSchema.safeParse(parsed(await this.#line()));
+    const { data } = footSchema.safeParse(jsonOf(await this.#line()));
     const { rows, sha256 } = this.#sums.foot();
     if (data?.sha256 !== sha256 || JSON.stringify(data.rows) !== JSON.stringify(rows))
       throw this.#damaged("it does not agree with what stands before it");
@@ -210,14 +211,5 @@ export class BackupReader {
 
   #damaged(why: string, cause?: unknown): OperatorError {
     return new OperatorError(`${this.#file} is damaged ${this.#place()}: ${why}.`, { cause });
-  }
-}
-
-/** @returns undefined: it is no JSON */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -57,7 +57,7 @@ export class ChannelModelStore extends Rows {
       `select ${COLUMNS_OF_C}, c.model_losses from channels c where c.chosen_model <> all($1) and not c.model_loss_told order by c.id`,
       [models],
     );
-    return rows.map((row) => ({ channel: toChannel(row), before: row.modelLosses }));
+    return rows.map(({ modelLosses: before, ...row }) => ({ channel: toChannel(row), before }));
   }
 
   /** A channel was told that it lost its model, unless another was chosen meanwhile. */

@@ -48,30 +48,16 @@ const COLUMNS =
 /** Under the names of {@link RawChannel}, since one statement returns them as JSON. */
 export const COLUMNS_OF_C = COLUMNS.replaceAll(/\w+/g, (column) => `c.${column} as "${camelKey(column)}"`);
 
+/** SQL: the address of the channel `c`. */
+export const ADDRESS_OF_C = "json_build_object('platform', c.platform, 'name', c.name)";
+
 /** Patterns of ids that no platform has given. */
 export const OWN_IDS: readonly string[] = OWN_PREFIXES.map((prefix) => `${prefix}%`);
 
 export function toChannel(row: RawChannel): ChannelRow {
-  return {
-    id: row.id,
-    address: { platform: row.platform, name: row.name },
-    kind: row.kind,
-    workspace: row.workspace,
-    place: row.place,
-    isPrivate: row.isPrivate,
-    sharesMemory: row.sharesMemory,
-    agent: row.agent,
-    model: toModel(row),
-    lastSeq: row.lastSeq,
-    settledTo: row.settledTo,
-    coveredTo: row.coveredTo,
-    omittedTo: row.omittedTo,
-    epoch: row.epoch,
-  };
-}
-
-function toModel({ chosenModel: name, chosenBy: by, chosenAt: at }: RawChannel): ChosenModel | null {
-  return name === null || at === null ? null : { name, by, at };
+  const { platform, name, chosenModel, chosenBy: by, chosenAt: at, ...same } = row;
+  const model = chosenModel === null || at === null ? null : { name: chosenModel, by, at };
+  return { ...same, address: { platform, name }, model };
 }
 
 /** A channel as an inbound message describes it. */

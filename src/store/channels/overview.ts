@@ -2,7 +2,14 @@ import type { PoolUse } from "../database/database.ts";
 import { Rows } from "../database/rows.ts";
 import type { ChannelAddress, Seq, TurnId } from "../../core/ids.ts";
 import { findDaemons } from "../database/open.ts";
-import { type ChannelRow, COLUMNS_OF_C, OWN_IDS, type RawChannel, toChannel } from "./channels.ts";
+import {
+  ADDRESS_OF_C,
+  type ChannelRow,
+  COLUMNS_OF_C,
+  OWN_IDS,
+  type RawChannel,
+  toChannel,
+} from "./channels.ts";
 
 export interface ChannelOverview {
   readonly channel: ChannelRow;
@@ -174,40 +181,37 @@ export class OverviewStore extends Rows {
 
   /** Lists the channels whose messages wait for a turn. The channel that has waited longest comes first. */
   async dueChannels(limit: number): Promise<ChannelWork[]> {
-    const rows = await this.db.lookUps().query<ChannelAddress & Omit<ChannelWork, "address">>(
+    return this.db.lookUps().query<ChannelWork>(
       "channels_due_longest",
-      `select c.platform, c.name, w.count, w.since from channels c cross join lateral (
+      `select ${ADDRESS_OF_C} as address, w.count, w.since from channels c cross join lateral (
          select count(*) as count, min(e.appended_at) as since from entries e
           where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) w
         where c.settled_to < c.last_seq and w.count > 0 order by w.since, c.id limit $1`,
       [limit],
     );
-    return rows.map(toWork);
   }
 
   /** The channels with parts of finished answers on their way, the one that waits longest first. */
   async undeliveredChannels(limit: number): Promise<ChannelWork[]> {
-    const rows = await this.db.lookUps().query<ChannelAddress & Omit<ChannelWork, "address">>(
+    return this.db.lookUps().query<ChannelWork>(
       "parts_undelivered_channels",
-      `select c.platform, c.name, count(*) as count, min(e.appended_at) as since
+      `select ${ADDRESS_OF_C} as address, count(*) as count, min(e.appended_at) as since
          from deliveries d join channels c on c.id = d.channel_id
               join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
         where d.state = 'pending' group by c.id order by since, c.id limit $1`,
       [limit],
     );
-    return rows.map(toWork);
   }
 
   /** Parts that their platforms have refused in a day, the newest first. */
   async refusedParts(limit: number): Promise<RefusedPart[]> {
-    const rows = await this.db.lookUps().query<ChannelAddress & Omit<RefusedPart, "address">>(
+    return this.db.lookUps().query<RefusedPart>(
       "parts_refused",
-      `select c.platform, c.name, d.turn_id as turn, d.part, d.ended_at as at
+      `select ${ADDRESS_OF_C} as address, d.turn_id as turn, d.part, d.ended_at as at
          from deliveries d join channels c on c.id = d.channel_id
         where ${REFUSED} order by d.ended_at desc, d.id desc limit $1`,
       [limit],
     );
-    return rows.map(({ platform, name, ...row }) => ({ address: { platform, name }, ...row }));
   }
 
   /** The channels that were compacted within a day, the one with the most emergencies and landings first. */
@@ -245,30 +249,17 @@ export class OverviewStore extends Rows {
   }
 
   async waiting(): Promise<Waiting> {
-    const [row] = await this.db.query<{
-      deliveries: number;
-      refused: number;
-      running: number;
-      ahead: number;
-      redo: number;
-    }>(
+    const [row] = await this.db.query<Waiting>(
       "overview_waiting",
       `select
   (select count(*) from deliveries where state = 'pending') as deliveries,
   (select count(*) from deliveries d where ${REFUSED}) as refused,
-  (select count(*) from jobs where state in ('running', 'staged')) as running,
-  (select count(*) from jobs where state = 'ahead') as ahead,
-  (select count(*) from summaries where live and needs_redo) as redo`,
+  json_build_object(
+    'running', (select count(*) from jobs where state in ('running', 'staged')),
+    'ahead', (select count(*) from jobs where state = 'ahead'),
+    'redo', (select count(*) from summaries where live and needs_redo)) as compactions`,
     );
     if (row === undefined) throw new Error("overview_waiting returned no row");
-    return {
-      deliveries: row.deliveries,
-      refused: row.refused,
-      compactions: { running: row.running, ahead: row.ahead, redo: row.redo },
-    };
+    return row;
   }
-}
-
-function toWork({ platform, name, ...row }: ChannelAddress & Omit<ChannelWork, "address">): ChannelWork {
-  return { address: { platform, name }, ...row };
 }

@@ -6,26 +6,18 @@ import { type ChannelRow, readChannel } from "./channels.ts";
 import { readEntries } from "../log/entry-rows.ts";
 import { readCoverage } from "../compaction/summaries.ts";
 import type { LearnedRows } from "../compaction/learned-rows.ts";
-import { readUnderWay } from "../compaction/jobs.ts";
+import { readUnderWay, type UnderWay } from "../compaction/jobs.ts";
 import type { Database } from "../database/database.ts";
 import { readLastUsage } from "../turns/model-calls.ts";
 import type { RunningTurn } from "../turns/turn-rows.ts";
 import { readRunningTurn, readTurnTimes } from "../turns/turns.ts";
 
 /** All that an actor needs of a channel, as of one moment. */
-export interface ChannelSnapshot {
+export interface ChannelSnapshot extends UnderWay {
   readonly channel: ChannelRow;
   readonly history: History;
   /** The turn that was running, if any: its owner died, or is us. */
   readonly running: RunningTurn | null;
-  /** A compaction's job was under way: its owner died, or is us. */
-  readonly hasLiveJob: boolean;
-  /** Work of a feature that has outlived its turn is open. */
-  readonly hasOpenWork: boolean;
-  /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
-  readonly takenBack: number;
-  /** When something was last deleted of which the rows do not say yet that the channel's owner knows; null: it knows of all. */
-  readonly lastDeletion: string | null;
   /** The last of its turns' requests that a provider has counted; null: none of late. */
   readonly lastUsage: ReportedUsage | null;
   /** When the newest turns of its own agent began, oldest first. */

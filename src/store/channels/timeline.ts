@@ -1,5 +1,4 @@
-import type { JobKind, Tier } from "../../core/compaction.ts";
-import type { AgentId, ChannelId, JobId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, TurnId } from "../../core/ids.ts";
 import type { CompactionRecord } from "../compaction/compactions.ts";
 import { Rows } from "../database/rows.ts";
 import type { TurnState } from "../turns/turns.ts";
@@ -17,22 +16,14 @@ export interface TimedTurn {
 }
 
 /** A compaction with its times. */
-export interface TimedJob {
-  readonly id: JobId;
-  readonly kind: JobKind;
-  readonly tier: Tier;
-  readonly state: CompactionRecord["state"];
-  readonly fromSeq: Seq;
-  readonly toSeq: Seq;
+export interface TimedJob extends Pick<
+  CompactionRecord,
+  "id" | "kind" | "tier" | "state" | "fromSeq" | "toSeq" | "createdAt" | "endedAt" | "sourceTokens"
+> {
   /** Its summary waits after it is written, until a mark is reached. */
   readonly isAhead: boolean;
-  readonly createdAt: Date;
   /** The end of its last model call; null: it has called no model, or long ago. */
   readonly calledAt: Date | null;
-  /** Committed, or ended without a summary; null: it is under way, or waits. */
-  readonly endedAt: Date | null;
-  /** Estimated tokens of what it covers. */
-  readonly sourceTokens: number;
   /** Estimated tokens of its summary; null: none was committed. */
   readonly summaryTokens: number | null;
 }

@@ -1,32 +1,22 @@
-import type { JobKind, Tier } from "../../core/compaction.ts";
-import { type ChannelId, type JobId, type Seq } from "../../core/ids.ts";
+import type { JobPlan, SummaryDraft, Tier } from "../../core/compaction.ts";
+import type { ChannelId, JobId } from "../../core/ids.ts";
 import { Rows } from "../database/rows.ts";
 
 /** A job of a channel, as it was or is, and the summary that it made. */
-export interface CompactionRecord {
+export interface CompactionRecord extends Omit<JobPlan, "isAhead"> {
   readonly id: JobId;
-  readonly kind: JobKind;
-  readonly tier: Tier;
   readonly state: "running" | "staged" | "ahead" | "committed" | "failed" | "stale" | "void";
   readonly attempt: number;
-  readonly fromSeq: Seq;
-  readonly toSeq: Seq;
   /** Messages, calls and results in its range; notices are not counted. */
   readonly messages: number;
-  readonly level: number;
-  readonly sourceTokens: number;
-  /** Null: none was committed. */
-  readonly summary: {
-    /** `digest`: made without a model, or what a deletion left of it. */
-    readonly kind: "model" | "digest";
-    readonly model: string | null;
-    /** Estimated. */
-    readonly tokens: number;
-    /** The context shows it; otherwise another summary covers its range. */
-    readonly live: boolean;
-    readonly needsRedo: boolean;
-    readonly text: string;
-  } | null;
+  /** Null: none was committed. A `digest` may also be what a deletion left of it. */
+  readonly summary:
+    | (Omit<SummaryDraft, "isFinal"> & {
+        /** The context shows it; otherwise another summary covers its range. */
+        readonly live: boolean;
+        readonly needsRedo: boolean;
+      })
+    | null;
   /** How many statements it kept. */
   readonly memories: number;
   readonly createdAt: Date;
@@ -56,16 +46,12 @@ export interface CompactionTotals {
   readonly summaryTokens: number;
 }
 
-interface RawTotals {
+interface RawTotals extends Pick<CompactionTotals, "landed" | "waiting" | "failed" | "stale"> {
   tier: Tier;
   jobs: number;
   source: number;
   told: number;
   saved: number;
-  landed: number;
-  waiting: number;
-  failed: number;
-  stale: number;
 }
 
 const SELECT = `select j.id, j.kind, j.tier, j.state, j.attempt, j.from_seq, j.to_seq,

@@ -242,10 +242,14 @@ async function readEdits(client: Queryable, { id }: Pick<Job, "id">): Promise<Jo
 }
 
 /** What was begun in a channel, and is not over: of a compaction, and of features. */
-interface UnderWay {
+export interface UnderWay {
+  /** A compaction's job was under way: its owner died, or is us. */
   readonly hasLiveJob: boolean;
+  /** Work of a feature that has outlived its turn is open. */
   readonly hasOpenWork: boolean;
+  /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
   readonly takenBack: number;
+  /** When something was last deleted of which the rows do not say yet that the channel's owner knows; null: it knows of all. */
   readonly lastDeletion: string | null;
 }
 

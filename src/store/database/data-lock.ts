@@ -78,7 +78,7 @@ async function takeLock(dataDir: string): Promise<DatabaseSync | null> {
     return file;
   } catch (cause) {
     file?.close();
-    if (isBusy(cause)) return null;
+    if (cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY) return null;
     throw unusable(dataDir, cause);
   }
 }
@@ -93,10 +93,6 @@ function makeLockFile(name: string): void {
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
 }
 
 /** NaN: no process has written its number. */

@@ -1,4 +1,4 @@
-import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import type { Queryable } from "../database/queryable.ts";
 import type { Carrier } from "./carrier.ts";
 import { NO_TERM_KEYS, type TermKeys } from "./fingerprints.ts";
@@ -107,23 +107,22 @@ interface ShownMemory extends Shown {
  * @param tx a transaction that holds the channel's lock, and has removed nothing yet
  */
 async function readShownMemories(tx: Queryable, channel: ChannelId): Promise<ShownMemory[]> {
-  const rows = await tx.query<{
-    id: number;
-    subject: string;
-    statement: string;
-    telling: string[] | null;
-    channelId: number;
-    seq: Seq;
-  }>(
+  const rows = await tx.query<
+    Omit<ShownMemory, "terms" | "isInPrompt"> & {
+      subject: string;
+      statement: string;
+      telling: string[] | null;
+    }
+  >(
     "memories_shown",
-    `select m.id, m.subject, m.statement, m.telling, s.channel_id, s.seq
+    `select m.id, m.subject, m.statement, m.telling, s.channel_id as channel, s.seq as from
        from memories m join memory_showings s on s.memory_id = m.id
       where m.channel_id = $1 order by s.channel_id, m.id`,
     [channel],
   );
-  return rows.map(({ id, subject, statement, telling, channelId: shownIn, seq }) => {
+  return rows.map(({ subject, statement, telling, ...shown }) => {
     const terms = new Set(telling ?? tellingTerms(`${subject} ${statement}`));
-    return { id, channel: channelId(shownIn), from: seq, terms, isInPrompt: false };
+    return { ...shown, terms, isInPrompt: false };
   });
 }
 
@@ -142,14 +141,14 @@ async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): Promise<
 /** What prompts in the threads of a channel had of removed texts: its own and the thread's. No row says which turn was shown which. */
 async function shownInThreads(tx: Queryable, channel: ChannelId, removed: PromptTerms): Promise<Shown[]> {
   if (removed.size === 0) return [];
-  const threads = await tx.query<{ id: number }>(
+  const threads = await tx.query<{ id: ChannelId }>(
     "threads_shown",
     "select id from thread_channels($1) id order by id",
     [channel],
   );
   const termsOf = (of: ChannelId): ReadonlySet<string> => removed.get(of) ?? new Set();
   return threads
-    .map(({ id }) => ({ channel: channelId(id), terms: termsOf(channel).union(termsOf(channelId(id))) }))
+    .map(({ id }) => ({ channel: id, terms: termsOf(channel).union(termsOf(id)) }))
     .filter(({ terms }) => terms.size > 0)
     .map((one) => ({ ...one, from: 0, isInPrompt: true }));
 }

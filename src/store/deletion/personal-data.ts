@@ -1,9 +1,15 @@
 import type { UserEntry } from "../../core/entry.ts";
-import { type ChannelAddress, type ChannelId, type MemoryId, memoryId } from "../../core/ids.ts";
+import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { MemoryDraft } from "../../core/memory.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { storableText } from "../../text/text.ts";
-import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
+import {
+  ADDRESS_OF_C,
+  type ChannelRow,
+  COLUMNS_OF_C,
+  type RawChannel,
+  toChannel,
+} from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
 import { messageData } from "../log/draft-rows.ts";
@@ -81,7 +87,7 @@ export class PersonalDataStore {
   async remember(channel: ChannelId, message: InboundMessage, memory: MemoryDraft): Promise<RememberedWords> {
     const draft = draftMessage({ ...message, addressed: false });
     const { messageId, author, text, tokens, at } = draft;
-    const [row] = await this.#db.query<{ entrySeq: number; memory: number | null; proofs: number }>(
+    const [row] = await this.#db.query<Omit<RememberedWords, "entry"> & { entrySeq: Seq }>(
       "remember_message",
       "select entry_seq, memory, proofs from remember_message($1, $2, $3, $4, $5, $6, $7, $8, $9)",
       [
@@ -97,8 +103,7 @@ export class PersonalDataStore {
       ],
     );
     if (row === undefined) throw new Error("remember_message returned no row");
-    const known = row.memory === null ? null : memoryId(row.memory);
-    return { entry: loggedEntry(draft, row.entrySeq), memory: known, proofs: row.proofs };
+    return { entry: loggedEntry(draft, row.entrySeq), memory: row.memory, proofs: row.proofs };
   }
 
   /** A message as it reads now, if it is a source of a memory; undefined: it is not. */
@@ -106,16 +111,14 @@ export class PersonalDataStore {
     channel: ChannelId,
     messageId: string,
   ): Promise<Pick<InboundMessage, "id" | "author" | "text" | "at"> | undefined> {
-    const [row] = await this.#db.query<{ authorId: string; authorName: string; text: string; at: Date }>(
+    const [row] = await this.#db.query<Pick<InboundMessage, "author" | "text" | "at">>(
       "message_bearing",
-      `select e.author_id, e.author_name, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
+      `select json_build_object('id', e.author_id, 'name', e.author_name, 'isBot', false) as author, entry_text(e.channel_id, e.seq, e.text) as text, e.at from entries e
         where e.channel_id = $1 and e.message_id = $2 and e.kind = 'user' and e.deleted_at is null
           and exists (select from memory_sources s where s.channel_id = e.channel_id and s.seq = e.seq)`,
       [channel, storableText(messageId)],
     );
-    if (row === undefined) return undefined;
-    const { authorId: author, authorName: name, text, at } = row;
-    return { id: messageId, author: { id: author, name, isBot: false }, text, at };
+    return row && { ...row, id: messageId };
   }
 
   /**
@@ -177,21 +180,18 @@ export class PersonalDataStore {
                                                     else not is_for(s.channel_id, s.seq, $2) end)) as memories`,
       [channel, storableText(person)],
     );
-    return { messages: row?.messages ?? 0, memories: row?.memories ?? 0 };
+    return row ?? { messages: 0, memories: 0 };
   }
 
   /** Some of what a person has said in a channel, `limit` messages at most, by the channels in which they stand. */
   async said(channel: ChannelId, person: string, limit: number): Promise<SaidMessages[]> {
-    const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
+    return this.#db.query<SaidMessages>(
       "person_said",
-      `select c.platform, c.name, array_agg(said.message_id) as message_ids
+      `select ${ADDRESS_OF_C} as channel, array_agg(said.message_id) as message_ids
          from (select * from (${SAID}) every limit $3) said join channels c on c.id = said.channel_id
         group by c.id order by c.id = $1, c.id`,
       [channel, storableText(person), limit],
     );
-    return rows.map(({ platform, name, messageIds }) => {
-      return { channel: { platform, name }, messageIds };
-    });
   }
 
   /** The channels of a platform in which a person has said something that is there, or is quoted, of every agent. */
@@ -209,7 +209,7 @@ export class PersonalDataStore {
         order by c.id`,
       [platform, storableText(person)],
     );
-    return rows.map((row) => ({ channel: toChannel(row), messages: row.messages }));
+    return rows.map(({ messages, ...row }) => ({ channel: toChannel(row), messages }));
   }
 
   /** What would be removed with all messages of a person on a platform. */
@@ -272,9 +272,9 @@ export class PersonalDataStore {
 
   /** Where the same messages of the same people stand, by the channels: there, and as background of threads. */
   async copies(channel: ChannelId, messageIds: readonly string[]): Promise<SaidMessages[]> {
-    const rows = await this.#db.query<{ platform: string; name: string; messageIds: string[] }>(
+    return this.#db.query<SaidMessages>(
       "person_copies",
-      `select c.platform, c.name, array_agg(copy.message_id) as message_ids
+      `select ${ADDRESS_OF_C} as channel, array_agg(copy.message_id) as message_ids
          from channels here join entries e on e.channel_id = here.id
          join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
          join channels c on c.id = copy.channel_id and c.platform = here.platform
@@ -282,9 +282,6 @@ export class PersonalDataStore {
         group by c.id order by c.id <> $1, c.id`,
       [channel, messageIds.map(storableText)],
     );
-    return rows.map(({ platform, name, messageIds: ids }) => {
-      return { channel: { platform, name }, messageIds: ids };
-    });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type ChannelId, channelId, type Seq } from "../../core/ids.ts";
+import type { ChannelId, Seq } from "../../core/ids.ts";
 import { tellingTerms } from "../../text/terms.ts";
 import { OperatorError } from "../../core/errors.ts";
 import { displayableLine } from "../../text/displayable.ts";
@@ -45,12 +45,12 @@ export class RetentionStore {
 
   /** Channels with a summary whose texts may all be from before that time. */
   async channels(before: Date): Promise<ChannelId[]> {
-    const rows = await this.#db.query<{ channelId: number }>(
+    const rows = await this.#db.query<{ id: ChannelId }>(
       "retention_channels",
-      "select channel_id from channels_with_old_texts($1)",
+      "select channel_id as id from channels_with_old_texts($1)",
       [before],
     );
-    return rows.map((row) => channelId(row.channelId));
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -89,14 +89,8 @@ export class RetentionStore {
     limit: number,
     { isReset, from, summary }: LookedAt,
   ): Promise<OldTexts | undefined> {
-    const [row] = await this.#db.query<{ summary: number; summaryFrom: Seq; first: Seq; last: Seq }>(
-      "retention_next",
-      NEXT_OLD_TEXTS,
-      [channel, before, limit, isReset, from, summary],
-    );
-    if (row === undefined) return undefined;
-    const { summaryFrom, ...texts } = row;
-    return { ...texts, summaryFrom };
+    const values = [channel, before, limit, isReset, from, summary];
+    return (await this.#db.query<OldTexts>("retention_next", NEXT_OLD_TEXTS, values))[0];
   }
 
   /**
@@ -152,19 +146,14 @@ export class RetentionStore {
     limit: number,
     after: ImageKey,
   ): Promise<{ readonly last: ImageKey; readonly expired: number } | undefined> {
-    const [row] = await this.#db.query<{
-      platform: string;
-      messageId: string;
-      number: number;
-      expired: number;
-    }>(
+    const [row] = await this.#db.query<ImageKey & { readonly expired: number }>(
       "retention_images",
       "select platform, message_id, number, expired from expire_images($1, $2, $3, $4, $5)",
       [before, limit, after.platform, after.messageId, after.number],
     );
     if (row === undefined) return undefined;
-    const { platform, messageId, number, expired } = row;
-    return { last: { platform, messageId, number }, expired };
+    const { expired, ...last } = row;
+    return { last, expired };
   }
 }
 

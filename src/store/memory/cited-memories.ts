@@ -1,7 +1,7 @@
-import { type AgentId, type ChannelAddress, type ChannelId, type MemoryId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, MemoryId } from "../../core/ids.ts";
 import type { MemorySource } from "../../core/memory.ts";
 import { storableText } from "../../text/text.ts";
-import type { ChannelRow } from "../channels/channels.ts";
+import { ADDRESS_OF_C, type ChannelRow } from "../channels/channels.ts";
 import { Rows } from "../database/rows.ts";
 import { type ListedMemory } from "./memories.ts";
 import { askedBy, type AskingChannel, SAID_IN, IN_SCOPE } from "./memory-scope.ts";
@@ -25,12 +25,7 @@ export interface CitedSource extends MemorySource {
   readonly messageId: string | null;
 }
 
-interface RawCited
-  extends
-    RawMemory,
-    ChannelAddress,
-    Pick<ChannelRow, "kind" | "workspace" | "place">,
-    Pick<CitedMemory, "agent" | "from" | "isShared"> {
+interface RawCited extends RawMemory, Pick<CitedMemory, "agent" | "channel" | "from" | "isShared"> {
   readonly sources: readonly (Omit<CitedSource, "at"> & { readonly at: string })[];
 }
 
@@ -38,7 +33,8 @@ interface RawCited
 const CITED = 2;
 
 /** Of `memories m join channels c`. */
-const CITED_COLUMNS = `${MEMORY_COLUMNS}, m.agent, c.platform, c.name, c.kind, c.workspace, c.place,
+const CITED_COLUMNS = `${MEMORY_COLUMNS}, m.agent,
+  json_build_object('address', ${ADDRESS_OF_C}, 'kind', c.kind, 'workspace', c.workspace, 'place', c.place) as channel,
   m.scope = 'workspace' and c.kind = 'channel' and not coalesce(c.is_private, true) and c.shares_memory and c.gone_at is null as is_shared,
   (select coalesce(jsonb_agg(to_jsonb(cited) order by cited.seq), '[]') from (
      select s.seq, s.quote, coalesce(e.author_name, m.tool, m.agent) as author, e.at, source_message_id(e) as "messageId"
@@ -111,12 +107,11 @@ export class CitedMemoryStore extends Rows {
 }
 
 function toCited(row: RawCited): CitedMemory {
-  const { platform, name, kind, workspace, place } = row;
   return {
     ...memoryOf(row),
     agent: row.agent,
     from: row.from,
-    channel: { address: { platform, name }, kind, workspace, place },
+    channel: row.channel,
     isShared: row.isShared,
     sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
   };

@@ -7,6 +7,7 @@ import {
   type Seq,
 } from "../../core/ids.ts";
 import type { DayRange, Memory, MemoryRejection, MemorySource } from "../../core/memory.ts";
+import { ADDRESS_OF_C } from "../channels/channels.ts";
 import { storableText } from "../../text/text.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
@@ -103,8 +104,7 @@ export interface OwnedMemory extends Memory, Owned {
   readonly standsFor: readonly Owned[];
 }
 
-interface RawRecord extends RawMemory, ChannelAddress {
-  readonly agent: AgentId;
+interface RawRecord extends RawMemory, Pick<MemoryRecord, "agent" | "channel"> {
   readonly imported: boolean;
   readonly sources: readonly { seq: Seq; quote: string; author: string; at: string }[];
 }
@@ -217,13 +217,12 @@ export class MemoryStore extends Rows {
 
   /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
-    const rows = await this.db.query<Omit<RejectedMemories, "channel"> & ChannelAddress>(
+    return this.db.query<RejectedMemories>(
       "memories_rejections",
-      `select c.platform, c.name, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
+      `select ${ADDRESS_OF_C} as channel, r.reason, r.count, r.last_at from memory_rejections r join channels c on c.id = r.channel_id
         where $1::bigint is null or c.id = $1 order by c.platform, c.name, r.reason`,
       [filter.channel ?? null],
     );
-    return rows.map(({ platform, name, ...row }) => ({ channel: { platform, name }, ...row }));
   }
 
   /**
@@ -239,7 +238,7 @@ export class MemoryStore extends Rows {
     const db = person === undefined ? this.db : this.db.lookUps();
     const rows = await db.query<RawRecord>(
       name,
-      `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as imported,
+      `select ${MEMORY_COLUMNS}, m.agent, ${ADDRESS_OF_C} as channel, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                    'author', coalesce(e.author_name, m.tool, m.agent)) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -253,7 +252,7 @@ export class MemoryStore extends Rows {
       ...memoryOf(row),
       ...(row.imported && { imported: true as const }),
       agent: row.agent,
-      channel: { platform: row.platform, name: row.name },
+      channel: row.channel,
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));
   }
@@ -371,20 +370,7 @@ export async function readStatements(
   agent?: string,
 ): Promise<ReadonlyMap<number, RememberedStatement>> {
   if (ids.length === 0) return new Map();
-  const rows = await client.query<
-    Pick<
-      RawMemory,
-      | "id"
-      | "type"
-      | "assertedBy"
-      | "tool"
-      | "validFrom"
-      | "statement"
-      | "refersFrom"
-      | "refersTo"
-      | "otherwise"
-    >
-  >(
+  const rows = await client.query<RawMemory>(
     "memories_read_in",
     `select m.id, m.type, m.asserted_by, m.tool, m.valid_from, m.statement,
             m.refers_from::text as refers_from, m.refers_to::text as refers_to, ${OTHERWISE}

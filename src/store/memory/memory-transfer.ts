@@ -1,7 +1,7 @@
 import type { Entry } from "../../core/entry.ts";
 import type { ChannelAddress, ChannelId, MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory, MemoryDraft, MemoryScope } from "../../core/memory.ts";
-import type { ChannelRow } from "../channels/channels.ts";
+import { ADDRESS_OF_C, type ChannelRow } from "../channels/channels.ts";
 import { containsQuote, normalWords } from "../../text/normal-text.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
@@ -34,7 +34,7 @@ export type WantedMessage = Pick<PortableSource, "message" | "author"> &
 /** What became of a memory from a file: its number; null: it is known; or why it is refused. */
 export type Imported<Refusal> = { readonly id: MemoryId | null } | { readonly refused: Refusal };
 
-interface RawPortable extends RawMemory, ChannelAddress, Pick<PortableMemory, "agent" | "isImported"> {
+interface RawPortable extends RawMemory, Pick<PortableMemory, "agent" | "channel" | "isImported"> {
   sources: (Omit<PortableSource, "at"> & { at: string })[];
 }
 
@@ -44,7 +44,7 @@ export class MemoryTransferStore extends Rows {
   async page(behind: number, limit: number, channel?: ChannelId): Promise<PortableMemory[]> {
     const rows = await this.db.query<RawPortable>(
       "memories_page",
-      `select ${MEMORY_COLUMNS}, m.agent, c.platform, c.name, m.imported_at is not null as is_imported,
+      `select ${MEMORY_COLUMNS}, m.agent, ${ADDRESS_OF_C} as channel, m.imported_at is not null as is_imported,
               (select jsonb_agg(jsonb_build_object('message', source_message_id(e), 'author', e.author_id,
                                   'name', coalesce(e.author_name, m.tool, m.agent), 'at', e.at, 'quote', s.quote) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
@@ -56,7 +56,7 @@ export class MemoryTransferStore extends Rows {
     return rows.map((row) => ({
       ...memoryOf(row),
       agent: row.agent,
-      channel: { platform: row.platform, name: row.name },
+      channel: row.channel,
       isImported: row.isImported,
       sources: row.sources.map((source) => ({ ...source, at: new Date(source.at) })),
     }));

@@ -36,17 +36,6 @@ export interface MessageEnd {
   } | null;
 }
 
-interface RawMessageEnd {
-  readonly state: TurnState;
-  readonly reason: string | null;
-  readonly inReplyTo: string[];
-  readonly delivery: "pending" | "sent" | "none";
-  readonly messageId: string | null;
-  readonly text: string | null;
-  readonly kind: "answer" | "notice";
-  readonly agent: AgentId | null;
-}
-
 interface RawAnswer extends Omit<AnswerRecord, "seqs" | "calls" | "recalled"> {
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
@@ -112,12 +101,14 @@ export class AnswerProvenanceStore extends Rows {
 
   /** How the turn ended that a message belongs to; null: it has not yet, or the log does not have the message. */
   async endOf({ platform, name }: ChannelAddress, messageId: string): Promise<MessageEnd | null> {
-    const [row] = await this.db.query<RawMessageEnd>(
+    const [row] = await this.db.query<MessageEnd>(
       "answer_end",
       `select coalesce(t.state, 'stopped') as state, t.reason, case when d.state in ('pending', 'sent') then d.state else 'none' end as delivery,
-              d.message_id, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.data->>'agent' as agent,
               coalesce((select array_agg(o.message_id order by o.seq) from entries o where o.channel_id = t.channel_id
-                  and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to
+                  and o.addressed and o.seq between t.from_seq and t.to_seq), array[$3]) as in_reply_to,
+              case when d.state = 'sent' and d.message_id is not null and e.text <> '' then json_build_object(
+                'messageId', d.message_id, 'text', e.text, 'kind', case e.kind when 'assistant' then 'answer' else 'notice' end,
+                'agent', e.data->>'agent') end as answer
          from channels c
          join entries m on m.channel_id = c.id and m.message_id = $3 and m.kind = 'user' and m.seq <= c.settled_to
          left join turns t on t.channel_id = c.id and t.to_seq >= m.seq and t.from_seq <= m.seq and t.state <> 'running'
@@ -126,10 +117,7 @@ export class AnswerProvenanceStore extends Rows {
         where c.platform = $1 and c.name = $2 order by t.id desc limit 1`,
       [platform, name, messageId],
     );
-    if (row === undefined) return null;
-    const { messageId: shownAs, text, kind, agent, ...end } = row;
-    const isSent = end.delivery === "sent" && shownAs !== null && text !== null && text !== "";
-    return { ...end, answer: isSent ? { messageId: shownAs, text, kind, agent } : null };
+    return row ?? null;
   }
 
   /** The last answer of a channel; null: there is none. */

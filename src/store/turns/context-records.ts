@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Focus, Pressure, Section, SegmentKey } from "../../core/context.ts";
+import type { Focus, Pressure, Section, Segment } from "../../core/context.ts";
+import type { Omission, Summary } from "../../core/history.ts";
 import type { RecalledIds } from "../../core/entry.ts";
 import { type AgentId, type ChannelId, type JobId, type Seq, type TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
@@ -33,13 +34,7 @@ export interface ContextRecord {
     /** Left out: the provider did not say. */
     readonly writtenTokens?: number;
   } | null;
-  readonly segments: readonly {
-    readonly key: SegmentKey;
-    readonly label: string;
-    /** Estimated. */
-    readonly tokens: number;
-    readonly count: number;
-  }[];
+  readonly segments: readonly Omit<Segment, "messages">[];
   readonly sections: readonly RecordedSection[];
   readonly focus: Focus;
   /** Limits of the sections, in characters. */
@@ -50,13 +45,7 @@ export interface ContextRecord {
   readonly summaries: readonly RecordedSummary[];
   /** What recall found for it. */
   readonly recalled: RecalledIds;
-  readonly omission: {
-    readonly fromSeq: Seq;
-    readonly toSeq: Seq;
-    readonly count: number;
-    /** Estimated. */
-    readonly tokens: number;
-  } | null;
+  readonly omission: Omit<Omission, "firstAt" | "lastAt"> | null;
   /** Everything before the dynamic part. */
   readonly prefix: RecordedPrefix;
 }
@@ -66,12 +55,7 @@ export type RecordedSection = Omit<Section, "text"> & {
   readonly sha256: string | null;
 };
 
-export interface RecordedSummary {
-  readonly fromSeq: Seq;
-  readonly toSeq: Seq;
-  readonly level: number;
-  /** Estimated. */
-  readonly tokens: number;
+export interface RecordedSummary extends Pick<Summary, "fromSeq" | "toSeq" | "level" | "tokens"> {
   /** Whose summary it was, as `weir compactions` shows it; null: unknown by now. */
   readonly compaction: JobId | null;
 }

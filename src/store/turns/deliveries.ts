@@ -233,7 +233,9 @@ export class DeliveryStore {
   async undelivered(channel: ChannelId): Promise<Undelivered> {
     const rows = await this.#db.query<Delivery & (RawAnswer | { text: null })>(
       "deliveries_owed",
-      `select ${COLUMNS_OF_D}, e.text, e.kind, e.seq as entry_seq, e.data->>'agent' as agent, e.data->'asFile' is not null as as_file, t.model_ms, asked.ids, asked.at
+      `select ${COLUMNS_OF_D}, e.text, case e.kind when 'assistant' then 'answer' else 'notice' end as kind, e.seq,
+              e.data->>'agent' as agent, e.data->'asFile' is not null as as_file, coalesce(t.model_ms, 0) as model_ms,
+              coalesce(asked.ids, '{}') as ids, coalesce(asked.at, to_timestamp(0)) as accepted_at
          from deliveries d
          join turns t on t.id = d.turn_id
          left join entries e on e.channel_id = d.channel_id and e.seq = d.entry_seq
@@ -261,29 +263,24 @@ export class DeliveryStore {
   }
 }
 
-interface RawAnswer {
-  readonly entrySeq: Seq;
-  readonly text: string;
-  readonly kind: "assistant" | "notice";
+interface RawAnswer extends Pick<PendingAnswer, "seq" | "text" | "kind" | "modelMs" | "acceptedAt"> {
   readonly agent: AgentId | null;
   readonly asFile: boolean;
-  readonly modelMs: number | null;
-  readonly ids: string[] | null;
-  readonly at: Date | null;
+  readonly ids: readonly string[];
 }
 
 function toAnswer(row: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
-  const { entrySeq: seq, text, kind, agent, asFile, modelMs, ids, at } = row;
+  const { seq, text, kind, agent, asFile, modelMs, ids, acceptedAt } = row;
   return {
     seq,
     text,
-    kind: kind === "assistant" ? "answer" : "notice",
+    kind,
     ...(asFile && { asFile: true }),
     ...(agent !== null && { agent }),
     // As the turn itself has it: nobody can reply to what Weir gave an id itself.
-    inReplyTo: (ids ?? []).flatMap((id) => platformIdOf(id) ?? []),
-    modelMs: modelMs ?? 0,
-    acceptedAt: at ?? new Date(0),
+    inReplyTo: ids.flatMap((id) => platformIdOf(id) ?? []),
+    modelMs,
+    acceptedAt,
     mayBeSent: true,
   };
 }

@@ -58,16 +58,8 @@ export interface LastAsked {
 const LOOKED_THROUGH = 5000;
 
 type RawFate = Omit<MessageFate, "turn" | "running"> &
-  Omit<SettlingTurn, "id" | "delivery" | "handedOver"> & {
-    readonly turnId: number | null;
-    readonly isPending: boolean | null;
-    readonly isFailed: boolean | null;
-    readonly handedSeq: Seq | null;
-    readonly handedTo: AgentId | null;
-    readonly startedAt: Date | null;
-    readonly attempts: number;
-    readonly isOfMessage: boolean;
-  };
+  Omit<SettlingTurn, "id"> &
+  Omit<RunningNow, "startedAt"> & { readonly turnId: number | null; readonly startedAt: Date | null };
 
 export class MessageFateStore extends Rows {
   /** A person's newest message: no reaction, and no command, whose message is kept for what it says. */
@@ -117,8 +109,8 @@ export class MessageFateStore extends Rows {
                               or exists (select from revisions r where r.channel_id = f.channel_id and r.seq = f.seq))) as is_changed,
               (select n.text from entries n
                 where n.channel_id = e.channel_id and n.turn_id = t.id and n.kind = 'notice' order by n.seq desc limit 1) as notice,
-              d.is_pending, d.is_failed,
-              h.seq as handed_seq, h.data->>'agent' as handed_to,
+              case when d.is_failed then 'failed' when d.is_pending then 'pending' when d.is_pending is not null then 'sent' end as delivery,
+              case when h.seq is not null then json_build_object('seq', h.seq, 'to', h.data->>'agent') end as handed_over,
               r.started_at, r.attempts, coalesce(e.seq between r.from_seq and r.to_seq, false) as is_of_message
          from entries e
          join channels c on c.id = e.channel_id
@@ -137,33 +129,9 @@ export class MessageFateStore extends Rows {
 }
 
 function toFate(row: RawFate): MessageFate {
-  const { startedAt, attempts, isOfMessage } = row;
-  return {
-    seq: row.seq,
-    messageId: row.messageId,
-    at: row.at,
-    isAddressed: row.isAddressed,
-    isDeleted: row.isDeleted,
-    isEdited: row.isEdited,
-    isUnheard: row.isUnheard,
-    isLate: row.isLate,
-    isSettled: row.isSettled,
-    turn: row.turnId === null ? null : toTurn(row, row.turnId),
-    running: startedAt === null ? null : { startedAt, attempts, isOfMessage },
-  };
-}
-
-function toTurn(row: RawFate, id: number): SettlingTurn {
-  const delivered = row.isPending === null ? null : "sent";
-  return {
-    id,
-    state: row.state,
-    reason: row.reason,
-    settledAt: row.settledAt,
-    isAskersOwn: row.isAskersOwn,
-    isChanged: row.isChanged,
-    notice: row.notice,
-    delivery: row.isFailed === true ? "failed" : row.isPending === true ? "pending" : delivered,
-    handedOver: row.handedSeq === null ? null : { seq: row.handedSeq, to: row.handedTo },
-  };
+  const { turnId: id, state, reason, settledAt, isAskersOwn, isChanged, notice, ...rest } = row;
+  const { delivery, handedOver, startedAt, attempts, isOfMessage, ...message } = rest;
+  const turn = { state, reason, settledAt, isAskersOwn, isChanged, notice, delivery, handedOver };
+  const running = startedAt === null ? null : { startedAt, attempts, isOfMessage };
+  return { ...message, turn: id === null ? null : { id, ...turn }, running };
 }

@@ -2,10 +2,16 @@ import type { ReportedUsage } from "../../core/calibration.ts";
 import { type ModelSpending, totalSpending } from "../../core/cost.ts";
 import type { ChannelId, JobId, TurnId } from "../../core/ids.ts";
 import type { FeatureCallPurpose } from "../../features/declarations.ts";
+import type { WeirEvent } from "../../telemetry/events.ts";
 import { Rows } from "../database/rows.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-export interface ModelCallRow {
+type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
+
+export interface ModelCallRow extends Omit<
+  ModelCall,
+  "type" | "channel" | "purpose" | "turn" | "job" | "reason" | "firstTokenMs"
+> {
   readonly channel: ChannelId;
   readonly turn: TurnId | null;
   /** The compaction's job; null: it was for something else. */
@@ -15,20 +21,9 @@ export interface ModelCallRow {
    * sound of the channel was sent to the model that transcribes.
    */
   readonly purpose: "turn" | "compaction" | "embedding" | "transcription" | FeatureCallPurpose;
-  readonly model: string;
-  readonly outcome: string;
   /** What we had estimated for the whole request. */
   readonly estimatedTokens: number;
-  readonly promptTokens: number | null;
-  readonly cachedTokens: number | null;
-  /** Left out: of an embedding, or of a server that does not tell. */
-  readonly writtenTokens?: number | null;
-  readonly completionTokens: number | null;
-  /** What it has used beside that, estimated: its server has reported nothing of it. Left out: nobody has estimated it. */
-  readonly assumedPromptTokens?: number;
-  readonly assumedCompletionTokens?: number;
   readonly firstTokenMs: number | null;
-  readonly totalMs: number;
 }
 
 /** The columns that are given; the others have defaults. */
@@ -57,12 +52,7 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
 }
 
 /** What a channel's calls have cost so far. */
-export interface ModelCallTotals {
-  readonly calls: number;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly writtenTokens: number;
-  readonly completionTokens: number;
+export interface ModelCallTotals extends Omit<ModelSpending, "model" | "uncounted"> {
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;
   /** The same by model and purpose. */

@@ -1,5 +1,3 @@
-import type { Logger } from "pino";
-import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import type { GatewayPlace, KeptSession } from "../../../core/gateway.ts";
@@ -8,14 +6,11 @@ import { Intake } from "../../intake/intake.ts";
 import type { CatchUpLedger, ConnectionState, Gap, PlatformInbox } from "../../platform.ts";
 import { Connection, type Session } from "../../shared/connection.ts";
 import type { HeldShard, ShardHomes } from "../../shared/shard-homes.ts";
-import { DiscordEvents } from "../inbound/events.ts";
+import { DiscordEvents, type EventParts } from "../inbound/events.ts";
 import { placePayload, readyPayload } from "../inbound/payload.ts";
-import type { MessageReader } from "../inbound/reader.ts";
 import type { SlashCommands } from "../inbound/slash-commands.ts";
-import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
-import type { Directory } from "../rest/directory.ts";
+import { PLATFORM_NAME } from "../rest/api.ts";
 import type { DiscordHistory } from "../rest/history.ts";
-import type { People } from "../rest/people.ts";
 import type { DiscordConfig } from "../row.ts";
 import type { DiscordTiming } from "../timing.ts";
 import type { Bot, BotIdentity } from "./bot-identity.ts";
@@ -28,13 +23,11 @@ import { SettledSequence } from "./settled-sequence.ts";
 import { shardOf } from "./shard-of.ts";
 
 /** Parts that all connections of the bot share. */
-export interface IntakeParts {
+export interface IntakeParts extends Omit<EventParts, "intake" | "ledger"> {
   readonly config: Pick<DiscordConfig, "token" | "catchUpMaxAgeMs">;
   readonly inbox: PlatformInbox;
   readonly ledger: CatchUpLedger;
-  readonly api: DiscordApi;
   readonly identity: BotIdentity;
-  readonly directory: Directory;
   /**
    * The bot's servers; concurrent callers share one listing.
    * @throws as `listGuilds` does
@@ -42,16 +35,11 @@ export interface IntakeParts {
   readonly servers: () => Promise<readonly Server[]>;
   /** The gaps of all channels; concurrent callers share one read. */
   readonly openGaps: (which: "all" | "recorded") => Promise<readonly Gap[]>;
-  readonly people: People;
-  readonly lastMessages: BoundedMap<string>;
-  readonly reader: MessageReader;
   readonly commands: SlashCommands;
   readonly history: DiscordHistory;
   readonly logins: Logins;
   readonly homes: ShardHomes;
   readonly timing: DiscordTiming;
-  readonly log: Logger;
-  readonly now: () => Date;
 }
 
 /** A gateway event of a person's message or action. */

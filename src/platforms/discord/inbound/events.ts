@@ -36,10 +36,10 @@ export interface EventParts {
   readonly people: People;
   readonly reader: MessageReader;
   readonly lastMessages: BoundedMap<string>;
-  readonly intake: Intake;
-  readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly now: () => Date;
   readonly log: Logger;
+  readonly intake: Intake;
+  readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
 interface Place {

@@ -105,26 +105,19 @@ const quotedPayload = seen.extend({
 });
 export type QuotedPayload = z.infer<typeof quotedPayload>;
 
-export const messagePayload = seen.extend({
-  id: z.string(),
+export const messagePayload = quotedPayload.extend({
   channel_id: z.string(),
   guild_id: z.string().optional(),
   channel_type: z.number().optional(),
-  type: z.number().default(0),
-  author: userPayload,
   member: memberPayload.optional(),
-  webhook_id: z.string().optional(),
   /** Of a webhook that an application has made. */
   application_id: textOrNone,
   /** Somebody's command or button to which a bot answers by its webhook. */
   interaction_metadata: z.unknown().optional(),
-  timestamp: z.string(),
-  edited_timestamp: z.string().nullish(),
   nonce: z.union([z.string(), z.number()]).nullish(),
   mention_roles: eachReadable(z.string()),
   message_reference: z.object({ type: z.number().optional(), message_id: z.string().optional() }).nullish(),
   referenced_message: quotedPayload.nullish().catch(null),
-  message_snapshots: snapshots,
 });
 export type MessagePayload = z.infer<typeof messagePayload>;
 export const messagesPayload = z.array(messagePayload);

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../../core/json.ts";
 import type { Socket } from "node:net";
 import type { z } from "zod";
 import { LineReader } from "../../terminal/typed/line-reader.ts";
@@ -30,11 +31,7 @@ export class JsonLines implements Disposable {
     const line = await this.#reader.next();
     if (line === null) return null;
     if (line.type === "too_long") return undefined;
-    try {
-      return schema.safeParse(JSON.parse(line.text)).data;
-    } catch {
-      return undefined;
-    }
+    return schema.safeParse(jsonOf(line.text)).data;
   }
 
   /** @returns false: the connection is over, or the other side has stopped reading, and is cut off */

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../../core/json.ts";
 import type { z } from "zod";
 import { errorMessage } from "../../../core/errors.ts";
 import { redirectIn } from "../../../text/redirect.ts";
@@ -26,7 +27,7 @@ export class LoopbackClient {
   /** @throws PlatformError and nothing else */
   async call<Schema extends z.ZodType>(call: Call, schema: Schema): Promise<z.output<Schema>> {
     const text = await this.#fetch(call);
-    const result = schema.safeParse(parse(text));
+    const result = schema.safeParse(jsonOf(text));
     if (result.success) return result.data;
     throw new PlatformError(
       PLATFORM_NAME,
@@ -99,15 +100,6 @@ function retryAfter(header: string | null): number | undefined {
   const seconds = Number(header);
   const milliseconds = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000;
   return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Undefined matches no schema.
-    return undefined;
-  }
 }
 
 /** The message `fetch failed` has the reason in its cause. */

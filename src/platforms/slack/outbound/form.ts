@@ -1,3 +1,4 @@
+import { jsonOf } from "../../../core/json.ts";
 import { z } from "zod";
 import type { CommandForm, PlatformCommand } from "../../platform.ts";
 import { type CalledCommand, carried, commandOfPress, withWords } from "../../shared/pressed-command.ts";
@@ -37,19 +38,11 @@ export function commandOfForm(
   commands: readonly PlatformCommand[],
 ): { readonly called: CalledCommand; readonly place: FormPlace } | null {
   const called = commandOfPress(view.callback_id, commands);
-  const where = place.safeParse(parsed(view.private_metadata));
+  const where = place.safeParse(jsonOf(view.private_metadata));
   if (called === null || !where.success) return null;
   return { called: withWords(called, view.state.values["words"]?.["words"]?.value ?? ""), place: where.data };
 }
 
 function plain(text: string): object {
   return { type: "plain_text", text, emoji: false };
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }

@@ -31,7 +31,9 @@ export function toMrkdwn(markdown: string, names: MentionNames): string {
 export function fitMrkdwn(markdown: string, names: MentionNames, limit: number): string {
   const converted = toMrkdwn(markdown, names);
   if (converted.length <= limit) return converted;
-  const lean = converted.replaceAll(NEEDLESS, (found) => (found.startsWith("<") ? found : unescaped(found)));
+  const lean = converted.replaceAll(NEEDLESS, (found) =>
+    found.startsWith("<") ? found : found === "&gt;" ? ">" : "&",
+  );
   if (lean.length <= limit) return lean;
   const text = markdown.toWellFormed();
   return text.replaceAll("<", "\u2039").replaceAll(">", "\u203A").replaceAll("&", "\uFF06");
@@ -39,10 +41,6 @@ export function fitMrkdwn(markdown: string, names: MentionNames, limit: number):
 
 /** `>`, and an `&` that begins no entity, are markup only in links and mentions. */
 const NEEDLESS = /<[^<>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
-
-function unescaped(entity: string): string {
-  return entity === "&gt;" ? ">" : "&";
-}
 
 interface Block {
   readonly text: string;

@@ -211,7 +211,9 @@ function closeOfEmphasis(
       const run = rowLength(reach, at);
       if (at + run === to && isOpen) return "undecided";
       const isLong = run === 3 && length < 3 && mark !== "~";
-      const isEnd = !isSpace(text[at - 1]) && !(mark === "_" && isWordStart(text, at + run));
+      const isEnd =
+        !isSpace(text[at - 1]) &&
+        !(mark === "_" && WORD.test(String.fromCodePoint(text.codePointAt(at + run) ?? 0x20)));
       if ((run === length || isLong) && at > from && isEnd) return at + run - length;
       at += run;
     } else {
@@ -228,8 +230,4 @@ function isSpace(character: string | undefined): boolean {
 function isWordEnd(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 2), at);
   return WORD.test(Array.from(before).at(-1) ?? "");
-}
-
-function isWordStart(text: string, at: number): boolean {
-  return WORD.test(String.fromCodePoint(text.codePointAt(at) ?? 0x20));
 }

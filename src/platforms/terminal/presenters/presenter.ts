@@ -52,24 +52,26 @@ export interface Session {
   /** The same stream as `output`, for those who draw. */
   readonly screen: Writable & { readonly columns?: number; readonly rows?: number };
   readonly pending: PendingMessages;
-  /** The session's own channel, without its platform. */
+  /** The session's own channel, without its platform; in `jsonl` for lines without a channel. */
   readonly channel: string;
   /** The agent's id: only shown. */
   readonly agent: string;
   /** The author of messages that name no speaker. */
   readonly speaker: string;
-  /** Several people share the terminal. */
+  /** Several people share the terminal: `name: text` speaks as that name. */
   readonly multi: boolean;
   /** Weir continues after the session's end. */
   readonly isAttached: boolean;
   /** Slash commands of every platform. */
   readonly commands: readonly PlatformCommand[];
+  /** Only `interactive` uses it. */
   readonly colour: boolean;
-  /** Facts for the person at the terminal, one a line. */
+  /** Facts for the person at the terminal, one a line, at the start of an `interactive` session. */
   readonly about: () => readonly string[];
   /** Folder of exports without a name. */
   readonly exportsTo: string;
   readonly now: () => Date;
+  /** Makes message ids: unique over restarts. */
   readonly newId: () => string;
   /** Default: no history is kept. */
   readonly history?: InputHistory | undefined;

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../../core/json.ts";
 import { closeSync, fchmodSync, rmSync, writeSync } from "node:fs";
 import { readText } from "../../../files/read-file.ts";
 import { openToAppend, replaceFile } from "../../../files/write-file.ts";
@@ -70,11 +71,7 @@ function append(path: string, text: string): void {
 }
 
 function textOf(line: string): string[] {
-  try {
-    const text: unknown = JSON.parse(line);
-    return typeof text === "string" && text.length <= MAX_LENGTH ? [text] : [];
-  } catch {
-    // The last line of a process that was killed.
-    return [];
-  }
+  // The last line of a process that was killed may be no JSON.
+  const text = jsonOf(line);
+  return typeof text === "string" && text.length <= MAX_LENGTH ? [text] : [];
 }

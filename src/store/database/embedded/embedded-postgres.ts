@@ -10,15 +10,11 @@ import { disownForeignPid, observePostmaster } from "./postmaster.ts";
 import { answers, EmbeddedPostgresError, launchServer, type ServerHome, stopServer } from "./server.ts";
 import { findServerAccount, giveToAccount, type ServerAccount } from "./server-account.ts";
 import { type ServerState, SUPERVISION, type SupervisionTiming, Supervisor } from "./supervisor.ts";
+import type { Connection } from "../queryable.ts";
 import { makeSocketFolder, socketFolderOf } from "../socket-place.ts";
 
 /** Where `pg` finds the server: `host` is the folder of its socket. */
-export interface EmbeddedConnection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly database: string;
-}
+export type EmbeddedConnection = Extract<Connection, { readonly host: string }>;
 
 /** A running server. Disposing stops it, whoever started it. */
 export interface EmbeddedPostgres extends AsyncDisposable {

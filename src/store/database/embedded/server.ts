@@ -90,7 +90,7 @@ export async function launchServer(
     ? " for want of open files: raise `ulimit -n` to 1024 at least, or LimitNOFILE= of a systemd unit"
     : "";
   throw new EmbeddedPostgresError(
-    `The embedded Postgres did not start${remedy} (${home.logFile}):\n${lastLines(said)}`,
+    `The embedded Postgres did not start${remedy} (${home.logFile}):\n${said.trim().split("\n").slice(-12).join("\n")}`,
   );
 }
 
@@ -153,10 +153,6 @@ async function readFrom(logFile: string, offset: number): Promise<string> {
   const buffer = Buffer.alloc(Math.min(size - offset, 100_000));
   await file.read(buffer, 0, buffer.length, offset);
   return buffer.toString("utf8");
-}
-
-function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-12).join("\n");
 }
 
 /** For the shell that pg_ctl starts the server with. */
