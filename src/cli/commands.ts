@@ -11,6 +11,7 @@ import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { LogsOptions } from "./logs.ts";
 import type { ModelsOptions } from "./models.ts";
+import type { OpenOptions } from "./open.ts";
 import type { ReloadOptions } from "./reload.ts";
 import type { StatusOptions } from "./status.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -106,7 +107,11 @@ export function addOverviews(program: Command, io: Io): void {
     });
   withConfig(program.command("open"))
     .description("print the address of the daemon's page, with a code that signs in once")
-    .action(async (options: CommonOptions) => {
+    .option(
+      "--viewer",
+      "it signs in somebody who sees numbers and what was said in public, and changes nothing",
+    )
+    .action(async (options: OpenOptions) => {
       const { open } = await import("./open.ts");
       await open(io, options);
     });

@@ -1,6 +1,7 @@
 import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import type { Markup } from "./markup.ts";
+import type { ReadingRights } from "./reading-rights.ts";
 import type { TuneRuns } from "./what-if/tune-process.ts";
 
 /** One page that shows something to whoever is signed in. */
@@ -8,6 +9,8 @@ export interface Place {
   readonly path: string;
   /** In the navigation; null: it is reached from another place. */
   readonly name: string | null;
+  /** What a viewer sees of it, which it asks of `rights`; left out: nothing, the path is refused. */
+  readonly viewer?: string;
   /** @throws HTTPException whose message people are shown */
   show(asked: Asked): Promise<Shown>;
 }
@@ -19,6 +22,8 @@ export interface Asked {
   readonly mask: (text: string) => string;
   /** A parameter of the address; "": there is none. */
   readonly query: (name: string) => string;
+  /** What the session may read: channels are found and texts are shown by it. */
+  readonly rights: ReadingRights;
   /** Aborts when the browser closes the request. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
@@ -36,6 +41,8 @@ export interface Shown {
 /** A file of the page that is made when it is asked for. */
 export interface Download {
   readonly path: string;
+  /** As of a {@link Place}. */
+  readonly viewer?: string;
   /** @throws HTTPException whose message people are shown */
   read(asked: Asked): Promise<DownloadedFile>;
 }

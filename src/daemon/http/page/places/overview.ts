@@ -16,10 +16,14 @@ const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "
 export const overviewPlace: Place = {
   path: "/",
   name: "Overview",
-  async show({ reports, readiness, mask, query, signal }: Asked): Promise<Shown> {
+  viewer: "states without their reasons; channels that are not public under a number",
+  async show({ reports, readiness, mask, query, rights, signal }: Asked): Promise<Shown> {
     const from = numberIn(query("before")) ?? undefined;
-    const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
-    const { checks } = await readiness.report();
+    const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal, (channel) =>
+      rights.nameOf(channel),
+    );
+    const report = await readiness.report();
+    const checks = report.checks.map((one) => ({ ...one, detail: rights.operators(one.detail) }));
     const shown = masked({ checks, channels }, mask);
     return {
       title: "Overview",
