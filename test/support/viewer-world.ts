@@ -12,7 +12,7 @@ import { type ChatRequest, type ModelServer, startModelServer } from "./model-se
 import { startPage, type TestPage } from "./page.ts";
 import { until } from "./patience.ts";
 import { piecesIn } from "./request-pieces.ts";
-import { readConfig, startWeir, type TestWeir } from "./weir.ts";
+import { readConfig, startWeir, type TestWeir, type TestWeirOptions } from "./weir.ts";
 
 const CONFIG = `
 [defaults.memory]
@@ -104,6 +104,7 @@ function isTwofold(room: string): boolean {
 }
 
 export interface ViewerWorld extends AsyncDisposable {
+  readonly options: TestWeirOptions;
   readonly weir: TestWeir;
   readonly model: ModelServer;
   readonly page: TestPage;
@@ -160,6 +161,7 @@ export async function openViewerWorld(): Promise<ViewerWorld> {
     weir.daemon.inbox.meetChannels("test", [{ channel: { platform: "test", name }, isPrivate }]);
   const kept = stack.move();
   const world = {
+    options,
     weir,
     model,
     page,
@@ -168,7 +170,7 @@ export async function openViewerWorld(): Promise<ViewerWorld> {
     tellPrivacy,
     [Symbol.asyncDispose]: async (): Promise<void> => kept.disposeAsync(),
   };
-  for (const room of Object.keys(ROOMS)) await plant(world, room, database.connection);
+  await Promise.all(Object.keys(ROOMS).map(async (room) => plant(world, room, database.connection)));
   await open.sql(
     `insert into pairing_requests (platform, person, name, channel, code, said_to, said_ids)
      values ('discord', '42', 'zqstranger', 'dm', 'ABCD2345', now(), '{}')`,
@@ -188,6 +190,15 @@ async function plant(
       id: `u-${room}`,
       name: word("name"),
       roles: [],
+    });
+  const untilRecorded = async (): Promise<void> =>
+    until(`the record of the newest turn of ${room} is kept`, async () => {
+      const rows = await open.sql(
+        `select from context_records r join channels c on c.id = r.channel_id
+        where c.name = $1 and r.turn_id = (select max(t.id) from turns t where t.channel_id = c.id)`,
+        word("room"),
+      );
+      return rows.length === 1;
     });
   await say(room, "hello", { id: `${room}-first` });
   await say(room, `I say ${word("said")}`);
@@ -213,16 +224,11 @@ async function plant(
     await remember("latermemory");
     await say(room, `look up ${word("laterask")}`, { ...is, addressed: true });
   }
-  await until(`the record of the newest turn of ${room} is kept`, async () => {
-    const rows = await open.sql(
-      `select from context_records r join channels c on c.id = r.channel_id
-        where c.name = $1 and r.turn_id = (select max(t.id) from turns t where t.channel_id = c.id)`,
-      word("room"),
-    );
-    return rows.length === 1;
-  });
+  await untilRecorded();
   await coverRoom(connection, word("room"), `They spoke of ${word("summary")}.`);
   await say(room, word("tail"), is);
+  await say(room, "and now?", { ...is, addressed: true });
+  await untilRecorded();
   await open.sql(
     `set local session_replication_role = replica;
      update turns set reason = 'rejected: ${word("reason")}' where channel_id in (select id from channels where name = '${word("room")}');

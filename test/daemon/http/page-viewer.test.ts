@@ -9,9 +9,10 @@ import { Sessions } from "../../../src/daemon/http/page/sessions.ts";
 import { Readiness } from "../../../src/daemon/metrics/readiness.ts";
 import { ask, type HttpAnswer } from "../../support/http-client.ts";
 import { heldText } from "../../support/model-behaviours.ts";
-import { formsIn } from "../../support/page.ts";
+import { formsIn, startPage } from "../../support/page.ts";
 import { until } from "../../support/patience.ts";
 import { openViewerWorld, planted, ROOMS, wordOf } from "../../support/viewer-world.ts";
+import { readConfig } from "../../support/weir.ts";
 
 const stack = new AsyncDisposableStack();
 after(async () => stack.disposeAsync());
@@ -25,7 +26,6 @@ interface Place {
   readonly address: string;
   /** By which the page calls it for viewers. */
   readonly standIn: string;
-  /** Its first turn and its newest that has failed. */
   readonly turns: readonly number[];
   readonly memory: number;
 }
@@ -37,7 +37,7 @@ const rows = await world.open.sql<{
   turns: number[];
   memory: number;
 }>(
-  `select c.id, c.name, c.kind, (select array[min(t.id), max(t.id)]::float8[] from turns t where t.channel_id = c.id and t.reason is not null) as turns,
+  `select c.id, c.name, c.kind, (select array_agg(t.id)::float8[] from turns t where t.channel_id = c.id and t.reason is not null) as turns,
           (select max(m.id) from memories m where m.channel_id = c.id) as memory
      from channels c order by c.id`,
 );
@@ -337,6 +337,15 @@ test("a code is of one role, and another role is another session: the one before
     return msg === "page_signed_in" ? [role] : [];
   });
   assert.deepEqual(roles.slice(-2), ["viewer", "operator"]);
+  // Those of another start of the daemon.
+  await using restarted = await startPage(weir.daemon, await readConfig(world.options), Date.now());
+  for (const role of ["viewer", "operator"] as const) {
+    assert.equal((await page.get("/", await restarted.signIn(role))).status, 401);
+    assert.equal(
+      (await page.post("/page/sign-in", { code: restarted.newCode(undefined, role) })).status,
+      403,
+    );
+  }
   // As a viewer would make of their code another one.
   const code = page.newCode(undefined, "viewer");
   const other = Buffer.from(page.newCode(), "base64url");
@@ -411,13 +420,17 @@ test("a channel that becomes private ends its viewers' streams, and no piece of 
   const inTheOpen = { isPrivate: false, room: "turning", channel: { platform: "test", name: "turning" } };
   await weir.say("hello", { workspace: "w", addressed: false, ...inTheOpen });
   using stream = await page.stream("/page/events?id=test:turning", viewer);
-  await stream.next("where");
-  const gate = Promise.withResolvers<void>();
-  model.reply(heldText("It is open ", gate.promise, "no longer: zqturning."));
+  using whole = await page.stream("/page/events?id=test:turning", operator);
+  await Promise.all([stream.next("where"), whole.next("where")]);
+  const [gate, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  model.reply(heldText("It is open ", gate.promise, "no longer: zqturning ", end.promise));
   await weir.say("tell me", { workspace: "w", ...inTheOpen });
   await stream.next("draft", ({ text }) => text === "It is open ");
   await tellPrivacy("turning", true);
   gate.resolve();
+  await whole.next("draft", ({ text }) => String(text).includes("zqturning"));
+  await stream.next("draft", ({ text }) => text === "");
+  end.resolve();
   await weir.event("turn_settled", ({ channel }) => channel === "test:turning");
   await stream.next("stale");
   await stream.ended;

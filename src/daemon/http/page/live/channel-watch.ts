@@ -164,11 +164,11 @@ export class ChannelWatch implements AsyncDisposable {
 
   /** Never rejects. */
   async #showDraft(): Promise<void> {
-    // Nobody tells that a channel has become private.
-    const isRead = this.#parts.rights.isAll || (await this.#readsDraft());
     const draft = this.#draft;
-    if (draft === null) return;
-    if (draft.text === null || !isRead) {
+    // Nobody tells that a channel has become private. What is read now may be said: a newer piece is asked about again.
+    const isRead = this.#parts.rights.isAll || (await this.#readsDraft());
+    if (draft === null || this.#draft === null) return;
+    if (draft.text === null || this.#draft.text === null || !isRead) {
       this.#dropDraft();
       return;
     }
