@@ -9,7 +9,7 @@ import { Sessions } from "../../../src/daemon/http/page/sessions.ts";
 import { Readiness } from "../../../src/daemon/metrics/readiness.ts";
 import { ask, type HttpAnswer } from "../../support/http-client.ts";
 import { heldText } from "../../support/model-behaviours.ts";
-import { formsIn, startPage } from "../../support/page.ts";
+import { formsIn, startPage, unescaped } from "../../support/page.ts";
 import { until } from "../../support/patience.ts";
 import { openViewerWorld, planted, ROOMS, wordOf } from "../../support/viewer-world.ts";
 import { readConfig } from "../../support/weir.ts";
@@ -185,6 +185,17 @@ test("on no route, by no name of a channel and with no id of another one, a view
     "/page/source",
     "/page/turn",
   ]);
+});
+
+test("no link that a viewer is shown leads to a refusal", async () => {
+  const known = new Set(["/"]);
+  for (const where of known) {
+    const { status, body } = await page.get(where, viewer);
+    assert.equal(status, 200, where);
+    assertReadable(body, where);
+    for (const [, href = ""] of body.matchAll(/ href="(\/[^"#]*)/g)) known.add(unescaped(href));
+  }
+  assert.ok(known.size > 4 * places.length, `${known.size} addresses`);
 });
 
 test("a channel that is not public has numbers, under a name that says nothing; its own name is of no channel", async () => {

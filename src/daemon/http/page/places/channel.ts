@@ -106,10 +106,9 @@ function channelBody(view: ChannelView): Markup {
   const { card, report, timeline, time, path, span, memories, mayTry } = view;
   return html`<h1>${card.title}</h1>
     <p>
-      ${card.summary} · <a href="${turnPath(report.channel)}">turns</a> ·
-      <a href="${memoriesPath({ channel: report.channel })}">memories</a>${
-        mayTry ? html` · <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>` : ""
-      }
+      ${card.summary} · <a href="${turnPath(report.channel)}">turns</a>${
+        view.isReadable ? html` · <a href="${memoriesPath({ channel: report.channel })}">memories</a>` : ""
+      }${mayTry ? html` · <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>` : ""}
     </p>
     ${timelineSection({ timeline, report, bar: card.bar, time, path, span })}
     <div class="channel">
