@@ -107,10 +107,7 @@ export function addOverviews(program: Command, io: Io): void {
     });
   withConfig(program.command("open"))
     .description("print the address of the daemon's page, with a code that signs in once")
-    .option(
-      "--viewer",
-      "it signs in somebody who sees numbers and what was said in public, and changes nothing",
-    )
+    .option("--viewer", "it signs in a viewer, who reads what was said in public and changes nothing")
     .action(async (options: OpenOptions) => {
       const { open } = await import("./open.ts");
       await open(io, options);
