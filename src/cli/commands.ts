@@ -11,6 +11,7 @@ import type { ChannelsOptions } from "./channels.ts";
 import type { ClusterOptions, DrainOptions } from "./cluster.ts";
 import type { LogsOptions } from "./logs.ts";
 import type { ModelsOptions } from "./models.ts";
+import type { OpenOptions } from "./open.ts";
 import type { ReloadOptions } from "./reload.ts";
 import type { StatusOptions } from "./status.ts";
 import type { UsageOptions } from "./usage.ts";
@@ -93,7 +94,8 @@ export function addOverviews(program: Command, io: Io): void {
     .action(async (options: StatusOptions) => (await import("./status.ts")).showStatus(io, options));
   withConfig(program.command("open"))
     .description("print the address of the daemon's page, with a code that signs in once")
-    .action(async (options: CommonOptions) => (await import("./open.ts")).open(io, options));
+    .option("--viewer", "it signs in a viewer, who reads what was said in public and changes nothing")
+    .action(async (options: OpenOptions) => (await import("./open.ts")).open(io, options));
   withConfig(program.command("reload"))
     .description(
       "have the daemon read its configuration again, and say what has changed and what waits for a restart",

@@ -36,6 +36,7 @@ import { OverviewStore } from "./channels/overview.ts";
 import { NameStore } from "./channels/confirmed-names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
+import { PublicTextStore } from "./channels/public-texts.ts";
 import { PersonalDataStore } from "./deletion/personal-data.ts";
 import { RunCommandStore, RequestStore } from "./commands/requests.ts";
 import type { Database } from "./database/database.ts";
@@ -123,6 +124,7 @@ export function createStore(
     timeline: new TimelineStore(db),
     replay: new ReplayStore(db),
     names: new NameStore(db),
+    publicTexts: new PublicTextStore(db),
     speakers: new SpeakerStore(db),
     load: async (channel: ChannelId): Promise<ChannelSnapshot> => loadSnapshot(db, channel, learned),
     /** What a commit changed, to be swapped into a history in memory. */

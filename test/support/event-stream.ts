@@ -1,6 +1,8 @@
 /** An event stream of the daemon's page, read as a browser does. */
+import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import { text as readText } from "node:stream/consumers";
+import { Patience, until } from "./patience.ts";
 
 export interface StreamEvent {
   readonly event: string;
@@ -33,20 +35,12 @@ export async function openStream(
   sent.once("response", resolve).on("error", reject);
   const response = await promise;
   const events: StreamEvent[] = [];
-  const waiting = new Set<() => void>();
-  const tell = (): void => {
-    for (const wake of waiting) wake();
-    waiting.clear();
-  };
   const isStream = response.headers["content-type"]?.startsWith("text/event-stream") === true;
   const ended = Promise.withResolvers<void>();
   response.once("close", () => ended.resolve()).on("error", () => undefined);
   if (isStream && isRead) {
     const parser = new Parser(events);
-    response.setEncoding("utf8").on("data", (piece: string) => {
-      parser.take(piece);
-      tell();
-    });
+    response.setEncoding("utf8").on("data", (piece: string) => parser.take(piece));
   }
   return {
     status: response.statusCode ?? 0,
@@ -54,13 +48,16 @@ export async function openStream(
     body: isStream ? "" : await readText(response),
     events,
     async next(type, condition = () => true) {
-      for (;;) {
-        const found = events.find(({ event, data }) => event === type && condition(data));
-        if (found !== undefined) return found;
-        await new Promise<void>((wake) => {
-          waiting.add(wake);
-        });
-      }
+      const find = (): StreamEvent | undefined =>
+        events.find(({ event, data }) => event === type && condition(data));
+      await until(
+        `such event "${type}" in the stream`,
+        () => find() !== undefined,
+        new Patience(() => events.length),
+      );
+      const found = find();
+      assert.ok(found !== undefined);
+      return found;
     },
     ended: ended.promise,
     [Symbol.dispose]: () => void response.destroy(),

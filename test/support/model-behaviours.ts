@@ -41,13 +41,19 @@ export function text(answer: string | readonly string[], options: StreamOptions 
   };
 }
 
-/** Streams the beginning of a text, and the rest once `gate` resolves. */
-export function heldText(beginning: string, gate: Promise<unknown>, rest: string): Behaviour {
+/** Streams the beginning of a text, and the rest once `gate` resolves. @param end of the stream; default: at once */
+export function heldText(
+  beginning: string,
+  gate: Promise<unknown>,
+  rest: string,
+  end?: Promise<unknown>,
+): Behaviour {
   return async (exchange) => {
     await openStream(exchange);
     sendDelta(exchange, { content: beginning });
     await gate;
     sendDelta(exchange, { content: rest });
+    await end;
     endStream(exchange, "stop", undefined, beginning + rest);
   };
 }

@@ -9,6 +9,7 @@ import type { Config } from "../../src/config/config.ts";
 import type { Daemon } from "../../src/daemon/daemon.ts";
 import { readAddress } from "../../src/daemon/http/page/address.ts";
 import { makeCode } from "../../src/daemon/http/page/codes.ts";
+import type { Role } from "../../src/daemon/http/page/roles.ts";
 import { startHttpService } from "../../src/daemon/http/service.ts";
 import { createMonitor } from "../../src/daemon/metrics/metrics.ts";
 import { openStream, type TestStream } from "./event-stream.ts";
@@ -31,7 +32,7 @@ export interface TestPage extends AsyncDisposable {
   readonly own: Readonly<Record<string, string>>;
   /** Lines of its log. */
   readonly lines: readonly string[];
-  readonly newCode: (madeAt?: number) => string;
+  readonly newCode: (madeAt?: number, role?: Role) => string;
   readonly get: (where: string, headers?: Readonly<Record<string, string>>) => Promise<HttpAnswer>;
   /** @param isRead false: everything that is sent stays unread */
   readonly stream: (
@@ -45,8 +46,8 @@ export interface TestPage extends AsyncDisposable {
     form: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<HttpAnswer>;
-  /** The cookie of a new session, as a header. */
-  readonly signIn: () => Promise<{ readonly cookie: string }>;
+  /** The cookie of a new session, as a header. @param role default: the operator's */
+  readonly signIn: (role?: Role) => Promise<{ readonly cookie: string }>;
   /** The forms of a place that act, in the order of the page. @param cookie of a session */
   readonly forms: (where: string, cookie: { readonly cookie: string }) => Promise<readonly TestForm[]>;
   /** Sends a form, and follows it to the place that shows the outcome. @returns its answer */
@@ -129,7 +130,7 @@ export async function startPage(
   const { name = "" } = readAddress(dataDir) ?? {};
   const host = `${name}:${port}`;
   const own = { origin: `http://${host}`, "sec-fetch-site": "same-origin" };
-  const newCode = (madeAt = now): string => makeCode(key, madeAt);
+  const newCode: TestPage["newCode"] = (madeAt = now, role = "operator") => makeCode(key, madeAt, role);
   const post: TestPage["post"] = async (where, form, headers = own) => {
     const body = new URLSearchParams(form).toString();
     return ask(`http://127.0.0.1:${port}${where}`, {
@@ -160,7 +161,7 @@ export async function startPage(
       const { location } = sent.headers;
       return sent.status === 303 && location !== undefined ? get(location, cookie) : sent;
     },
-    signIn: async () => cookieOf(await post("/page/sign-in", { code: newCode() })),
+    signIn: async (role) => cookieOf(await post("/page/sign-in", { code: newCode(now, role) })),
     [Symbol.asyncDispose]: async () => kept.disposeAsync(),
   };
 }

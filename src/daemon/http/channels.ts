@@ -12,7 +12,7 @@ import { nextRequest } from "../../admin/reports/context-report.ts";
 import { contextSections } from "../../context/sections/list.ts";
 import { usableTokens } from "../../context/usage.ts";
 import type { Section } from "../../core/context.ts";
-import { parseAddress } from "../../core/ids.ts";
+import { formatAddress, parseAddress } from "../../core/ids.ts";
 import type { Daemon } from "../daemon.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelOverview } from "../../store/channels/overview.ts";
@@ -46,6 +46,8 @@ type ChannelOnPage = ListedChannel &
     readonly loaded: boolean;
   };
 
+type NameOf = (channel: ChannelRow) => string;
+
 /** Most reports that wait for the running one. */
 const MAX_WAITING = 16;
 
@@ -64,16 +66,17 @@ export class ChannelReports {
     return this.#daemon;
   }
 
-  /** The newest first. @param before the `next` of the page before */
+  /** The newest first. @param before the `next` of the page before @param nameOf default: their addresses */
   async list(
     limit: number,
     before: number | undefined,
     signal?: AbortSignal,
+    nameOf: NameOf = ({ address }) => formatAddress(address),
   ): Promise<{ readonly channels: readonly ChannelOnPage[]; readonly next: number | null }> {
     return this.read(async (daemon) => {
       const page = await daemon.store.overview.channels({ limit, before });
       const next = page.length < limit ? null : (page.at(-1)?.channel.id ?? null);
-      return { channels: page.map((one) => onPage(one, daemon)), next };
+      return { channels: page.map((one) => onPage(one, daemon, nameOf)), next };
     }, signal);
   }
 
@@ -143,21 +146,29 @@ function reportParts(daemon: ReportedDaemon, channel: ChannelRow): ChannelReport
 
 /** @param name an address, as people write it @throws HTTPException if there is none */
 export async function findChannel(
-  { store }: Pick<ReportedDaemon, "store">,
+  { store }: { readonly store: Pick<ReportedDaemon["store"], "channels"> },
   name: string,
 ): Promise<ChannelRow> {
   // Postgres accepts no text with a NUL character.
   const channel = name.includes("\0") ? undefined : await store.channels.find(parseAddress(name));
-  if (channel === undefined)
-    throw new HTTPException(404, { message: "there is no such channel: /channels lists them" });
+  if (channel === undefined) throw noSuchChannel();
   return channel;
 }
 
-function onPage(overview: ChannelOverview, { registry, staffOf }: ReportedDaemon): ChannelOnPage {
+export function noSuchChannel(): HTTPException {
+  return new HTTPException(404, { message: "there is no such channel: /channels lists them" });
+}
+
+function onPage(
+  overview: ChannelOverview,
+  { registry, staffOf }: ReportedDaemon,
+  nameOf: NameOf,
+): ChannelOnPage {
   const { id, kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo } = overview.channel;
   const listed = listChannel(overview, (channel, model) =>
     usableTokens(budgetOf(staffOf(channel).agent, model)),
   );
   const row = { kind, workspace, place, isPrivate, settledTo, coveredTo, omittedTo };
-  return { ...listed, ...row, loaded: registry.loaded(id) !== undefined };
+  const channel = nameOf(overview.channel);
+  return { ...listed, channel, ...row, loaded: registry.loaded(id) !== undefined };
 }

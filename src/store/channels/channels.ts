@@ -185,6 +185,15 @@ export class ChannelStore extends Rows {
     return row && toChannel(row);
   }
 
+  async get(id: ChannelId): Promise<ChannelRow | undefined> {
+    const [row] = await this.db.query<RawChannel>(
+      "channel_get",
+      `select ${COLUMNS} from channels where id = $1`,
+      [id],
+    );
+    return row && toChannel(row);
+  }
+
   /** The channels that were made last. */
   async newest(limit: number): Promise<ChannelRow[]> {
     const rows = await this.db.query<RawChannel>(

@@ -228,23 +228,24 @@ export class MemoryStore extends Rows {
   /**
    * For whoever runs Weir: memories of all agents, or of one channel, with their sources; the newest first.
    * @param filter.person a name: only what a person of this name said first, or is about
+   * @param filter.isPublic only what rests on words that were said in public; default: all
    */
   async list(
-    filter: { readonly channel?: ChannelId; readonly person?: string },
+    filter: { readonly channel?: ChannelId; readonly person?: string; readonly isPublic?: boolean },
     limit: number,
   ): Promise<MemoryRecord[]> {
-    const { channel = null, person } = filter;
+    const { channel = null, person, isPublic = false } = filter;
     const [name, condition] = person === undefined ? ["memories_list", "true"] : ["memories_of", OF_PERSON];
-    const db = person === undefined ? this.db : this.db.lookUps();
+    const db = person === undefined && !isPublic ? this.db : this.db.lookUps();
     const rows = await db.query<RawRecord>(
-      name,
+      isPublic ? `${name}_public` : name,
       `select ${MEMORY_COLUMNS}, m.agent, ${ADDRESS_OF_C} as channel, m.imported_at is not null as imported,
               (select jsonb_agg(jsonb_build_object('seq', s.seq, 'quote', s.quote, 'at', e.at,
                                                    'author', coalesce(e.author_name, m.tool, m.agent)) order by s.seq)
                  from memory_sources s join entries e on e.channel_id = s.channel_id and e.seq = s.seq
                 where s.memory_id = m.id) as sources
          from memories m join channels c on c.id = m.channel_id
-        where ($1::bigint is null or m.channel_id = $1) and ${condition}
+        where ($1::bigint is null or m.channel_id = $1) and ${condition} ${isPublic ? "and remembered_in_public(m)" : ""}
         order by m.valid_from desc, m.id desc limit $2`,
       [channel, limit, ...(person === undefined ? [] : [storableText(person)])],
     );

@@ -215,10 +215,14 @@ test("there is no page where another program may read its requests", async (t) =
 test("`weir open` prints an address that signs in, or says why there is none", async (t) => {
   const empty = await mkdtemp(path.join(tmpdir(), "weir-page-"));
   t.after(async () => rm(empty, { recursive: true, force: true }));
-  const run = async (folder: string, listen = "") => {
+  const run = async (folder: string, listen = "", ...options: string[]) => {
     const file = path.join(dataDir, "config.toml");
     await writeFile(file, `[database]\ndata_dir = ${JSON.stringify(folder)}\n${listen}`);
-    const outcome = await runShared({ words: ["open"], cwd: dataDir, env: { PATH: process.env["PATH"] } });
+    const outcome = await runShared({
+      words: ["open", ...options],
+      cwd: dataDir,
+      env: { PATH: process.env["PATH"] },
+    });
     assert.ok(outcome !== null);
     return outcome;
   };
@@ -229,6 +233,12 @@ test("`weir open` prints an address that signs in, or says why there is none", a
   assert.equal(out[1], `The code is valid once, for a minute: ${hash.slice(1)}`);
   const madeAt = Buffer.from(hash.slice(1), "base64url").readUIntBE(0, 6);
   assert.notEqual(readCode(key, hash.slice(1), madeAt), null);
+  assert.equal(readCode(key, hash.slice(1), madeAt)?.role, "operator");
+  const ofViewer = await run(dataDir, "", "--viewer");
+  const [, given = ""] =
+    /^The code is valid once, for a minute, for a viewer: ([\w-]{43})$/.exec(ofViewer.out[1] ?? "") ?? [];
+  const givenAt = Buffer.from(given, "base64url").readUIntBE(0, 6);
+  assert.equal(readCode(key, given, givenAt)?.role, "viewer");
   const off = await run(dataDir, '[http]\nlisten = ""\n');
   assert.equal(off.code, 1);
   assert.match(off.stderr, /The page is switched off: write `listen = "auto"` under `\[http\]`/);
@@ -339,7 +349,7 @@ test("a code is of its key and its time", () => {
 test("sessions end when they are idle, and of too many the one that was idle longest", () => {
   let now = 10_000;
   const sessions = new Sessions(() => now);
-  const codeOf = (nonce: string) => ({ madeAt: now, nonce });
+  const codeOf = (nonce: string) => ({ madeAt: now, nonce, role: "operator" as const });
   const first = sessions.signIn(codeOf("0")) ?? "";
   assert.equal(sessions.signIn({ ...codeOf("old"), madeAt: 9999 }), null, "made before this process");
   const second = sessions.signIn(codeOf("1")) ?? "";

@@ -9,6 +9,7 @@ import { isSameSecret } from "../../../network/same-secret.ts";
 import { makePrivateFolder, PAGE_ADDRESS } from "../../../store/database/data-folder.ts";
 import { hostAndPort } from "../../../text/host-and-port.ts";
 import { makeCode, proofOf } from "./codes.ts";
+import type { Role } from "./roles.ts";
 
 /** Where a page is. */
 export interface PageAddress {
@@ -18,9 +19,14 @@ export interface PageAddress {
   readonly name: string;
 }
 
-/** An address that signs in, once, within a minute. @param token the HTTP service's @param now ms */
-export function signInAddress({ where, name }: PageAddress, key: string, now: number): string {
-  return `http://${name}:${hostAndPort(where).port}/#${makeCode(key, now)}`;
+/** An address that signs in, once, within a minute. @param key the page's @param now ms */
+export function signInAddress(
+  { where, name }: PageAddress,
+  key: string,
+  now: number,
+  role: Role = "operator",
+): string {
+  return `http://${name}:${hostAndPort(where).port}/#${makeCode(key, now, role)}`;
 }
 
 const NAME_BYTES = 10;

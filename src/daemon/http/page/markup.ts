@@ -50,8 +50,11 @@ export function wholePage(
     </html>`;
 }
 
-function signOutForm({ formToken }: Session): Markup {
-  return actForm({ formToken }, "/page/sign-out", {}, html`<button>Sign out</button>`);
+function signOutForm({ formToken, role }: Session): Markup {
+  const inside = html`${role === "operator" ? "" : html`<span class="dim">${role}</span> `}<button>
+      Sign out
+    </button>`;
+  return actForm({ formToken }, "/page/sign-out", {}, inside);
 }
 
 /** A form that acts. @param fields hidden ones @param inside further fields and its button */

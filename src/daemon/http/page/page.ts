@@ -1,7 +1,7 @@
 /**
  * The page on which operators see channels being kept, and act on them: server-rendered, for browsers. It reads what commands
- * read, and acts as they do, by the same functions. Its own guard: a session, a strict policy, and forms of its own
- * origin with the session's token alone.
+ * read, and acts as they do, by the same functions. Its own guard: a session with a role, a strict policy, and forms of its
+ * own origin with the session's token alone.
  */
 
 import type { HttpBindings } from "@hono/node-server";
@@ -23,13 +23,15 @@ import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import { LIVE_ASSET, REPLAY_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
+import { linksOf, refusalOf, SIGN_OUT_PATH } from "./audience.ts";
 import { proofOf, readCode } from "./codes.ts";
 import { PageChats } from "./chat/page-chats.ts";
 import { EVENTS_PATH } from "./channel/live-line.ts";
 import { LiveStreams } from "./live/live-streams.ts";
 import type { Session, Sessions } from "./sessions.ts";
-import { type Link, type Markup, signInPage, wholePage, withOutcome } from "./markup.ts";
+import { type Markup, signInPage, wholePage, withOutcome } from "./markup.ts";
 import { type Act, ACT_MS, type Asked, type Done, type Form, type InTime, type Shown } from "./place.ts";
+import { ReadingRights } from "./reading-rights.ts";
 import { Outcomes } from "./outcomes.ts";
 import { ACTS, DOWNLOADS, PLACES } from "./places/places.ts";
 import { TuneRuns } from "./what-if/tune-process.ts";
@@ -65,8 +67,6 @@ const MOST_FAILURES = 10;
 const FAILURES_MS = 60_000;
 const MAX_FORM_BYTES = 4096;
 
-const LINKS: readonly Link[] = PLACES.flatMap(({ path, name }) => (name === null ? [] : [{ path, name }]));
-
 const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
@@ -97,8 +97,11 @@ export function createPage(parts: PageParts): Hono<Env> {
   const chats = findSocket && new PageChats({ findSocket, closing, isWatched });
   const askedBy = (c: Context<Env>): Asked => {
     const query = (name: string): string => c.req.query(name) ?? "";
-    const { formToken } = c.var.session;
-    return { reports, readiness, mask, query, signal: c.req.raw.signal, tuneRuns, chats, formToken };
+    const { formToken, role } = c.var.session;
+    const { signal } = c.req.raw;
+    const rights = new ReadingRights(role);
+    const ofRole = { rights, chats: rights.isAll ? chats : null };
+    return { reports, readiness, mask, query, signal, tuneRuns, formToken, ...ofRole };
   };
   page.use(async (c, next) => {
     await next();
@@ -122,28 +125,23 @@ export function createPage(parts: PageParts): Hono<Env> {
     );
   const failures = new Failures(parts.now);
   page.post("/page/sign-in", async (c) => {
-    const why = await signIn(c, parts, failures);
+    const signedIn = await signIn(c, parts, failures);
+    if ("why" in signedIn) {
+      log.info("page_code_refused");
+      return show(c, signInPage(signedIn.why), 403);
+    }
     // It has ended the session before.
-    if (why === null) live.end(getCookie(c, COOKIE) ?? "");
-    log.info(why === null ? "page_signed_in" : "page_code_refused");
-    return why === null ? c.redirect("/", 303) : show(c, signInPage(why), 403);
+    live.end(getCookie(c, COOKIE) ?? "");
+    log.info({ role: signedIn.role }, "page_signed_in");
+    return c.redirect("/", 303);
   });
-  page.use("*", async (c, next) => {
-    const secret = getCookie(c, COOKIE);
-    const session = secret === undefined ? undefined : sessions.of(secret);
-    // Whatever is asked for: without a session nobody learns what there is.
-    if (session === undefined) return show(c, signInPage(null), 401);
-    c.set("session", session);
-    c.set("secret", secret ?? "");
-    await next();
-    return undefined;
-  });
+  page.use("*", forSessions(sessions, show));
   page.post("*", async (c, next) => {
     if (!isSameSecret(await fieldOf(c, "token"), c.var.session.formToken))
       throw new HTTPException(403, NOT_OWN);
     await next();
   });
-  page.post("/page/sign-out", async (c) => {
+  page.post(SIGN_OUT_PATH, async (c) => {
     const answer = await signOut(c, sessions);
     live.end(c.var.secret);
     log.info("page_signed_out");
@@ -154,14 +152,32 @@ export function createPage(parts: PageParts): Hono<Env> {
   return page;
 }
 
+/** Lets through who is signed in, to what their role may ask for. */
+function forSessions(sessions: Sessions, show: Show): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const secret = getCookie(c, COOKIE);
+    const session = secret === undefined ? undefined : sessions.of(secret);
+    // Whatever is asked for: without a session nobody learns what there is.
+    if (session === undefined) return show(c, signInPage(null), 401);
+    const { method, path } = c.req;
+    const refusal = refusalOf(session.role, method === "HEAD" ? "GET" : method, path);
+    if (refusal !== null) throw new HTTPException(403, { message: refusal });
+    c.set("session", session);
+    c.set("secret", secret ?? "");
+    await next();
+    return undefined;
+  };
+}
+
 /** Opens a stream of what happens in a channel. */
 function openStream(live: LiveStreams): Handler<Env> {
   return async (c) => {
     if (c.req.raw.method !== "GET") throw new HTTPException(405, { message: "Only GET is taken." });
     const from = c.req.header("last-event-id") ?? c.req.query("from") ?? "";
     const { outgoing } = c.env;
-    const { secret } = c.var;
-    await live.open({ channel: c.req.query("id") ?? "", from, secret, outgoing, headers: HEADERS });
+    const { secret, session } = c.var;
+    const rights = new ReadingRights(session.role);
+    await live.open({ channel: c.req.query("id") ?? "", rights, from, secret, outgoing, headers: HEADERS });
     return RESPONSE_ALREADY_SENT;
   };
 }
@@ -184,7 +200,7 @@ function servePlaces(
   const showPlace = async (c: Context<Env>, { title, body, againSeconds }: Shown): Promise<Response> => {
     if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
     const outcome = outcomes.take(c.var.session, c.req.query("outcome") ?? "");
-    return show(c, wholePage(title, c.var.session, LINKS, withOutcome(outcome, body)));
+    return show(c, wholePage(title, c.var.session, linksOf(c.var.session.role), withOutcome(outcome, body)));
   };
   for (const place of PLACES) page.get(place.path, async (c) => showPlace(c, await place.show(askedBy(c))));
   for (const act of ACTS)
@@ -210,7 +226,7 @@ function sentencePage(title: string, sentence: string, session: Session | null):
   const body = html`<h1>${title}</h1>
     <p>${sentence}</p>
     <p><a href="/">Overview</a></p>`;
-  return wholePage(title, session, LINKS, body);
+  return wholePage(title, session, session === null ? [] : linksOf(session.role), body);
 }
 
 /** Other names are refused: a cookie of 127.0.0.1 goes to every program on this machine. */
@@ -313,21 +329,23 @@ class Failures {
   }
 }
 
-/** @returns a sentence about the refused code; null: the code was right */
+/** @returns the role of the new session; else a sentence about the refused code */
 async function signIn(
   c: Context,
   { key, sessions, now }: PageParts,
   failures: Failures,
-): Promise<string | null> {
+): Promise<Pick<Session, "role"> | { readonly why: string }> {
   const read = readCode(key, (await fieldOf(c, "code")).trim(), now());
   const secret = read === null ? null : sessions.signIn(read);
-  if (secret === null) {
+  if (read === null || secret === null) {
     failures.add();
-    return "This code is not valid: it was used, is older than a minute or than the daemon, or is of another one.";
+    return {
+      why: "This code is not valid: it was used, is older than a minute or than the daemon, or is of another one.",
+    };
   }
   sessions.signOut(getCookie(c, COOKIE) ?? "");
   setCookie(c, COOKIE, secret, { httpOnly: true, sameSite: "Strict", path: "/" });
-  return null;
+  return { role: read.role };
 }
 
 async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {

@@ -2,6 +2,7 @@ import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import type { PageChats } from "./chat/page-chats.ts";
 import type { Markup } from "./markup.ts";
+import type { ReadingRights } from "./reading-rights.ts";
 import type { TuneRuns } from "./what-if/tune-process.ts";
 
 /** One page that shows something to whoever is signed in. */
@@ -9,6 +10,8 @@ export interface Place {
   readonly path: string;
   /** In the navigation; null: it is reached from another place. */
   readonly name: string | null;
+  /** What a viewer sees of it, which it asks of `rights`; left out: nothing, the path is refused. */
+  readonly viewer?: string;
   /** @throws HTTPException whose message people are shown */
   show(asked: Asked): Promise<Shown>;
 }
@@ -20,6 +23,8 @@ export interface Asked {
   readonly mask: (text: string) => string;
   /** A parameter of the address; "": there is none. */
   readonly query: (name: string) => string;
+  /** What the session may read: channels are found and texts are shown by it. */
+  readonly rights: ReadingRights;
   /** Aborts when the browser closes the request. */
   readonly signal: AbortSignal;
   readonly tuneRuns: TuneRuns;
@@ -39,6 +44,8 @@ export interface Shown {
 /** A file of the page that is made when it is asked for. */
 export interface Download {
   readonly path: string;
+  /** As of a {@link Place}. */
+  readonly viewer?: string;
   /** @throws HTTPException whose message people are shown */
   read(asked: Asked): Promise<DownloadedFile>;
 }

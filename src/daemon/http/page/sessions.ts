@@ -1,12 +1,15 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import type { SignInCode } from "./codes.ts";
+import type { Role } from "./roles.ts";
 
 export interface Session {
   /** Names it in the log; nobody signs in by it. */
   readonly id: string;
   /** Each form of the session sends it: another site cannot know it. */
   readonly formToken: string;
+  /** It never changes: another role is another session. */
+  readonly role: Role;
 }
 
 /** How long a session lasts without a request, and at all, ms. */
@@ -42,12 +45,12 @@ export class Sessions {
   }
 
   /** @returns the secret of the new session; null: the code was used before, or is older than this process */
-  signIn({ madeAt, nonce }: SignInCode): string | null {
+  signIn({ madeAt, nonce, role }: SignInCode): string | null {
     if (madeAt < this.#startedAt || this.#used.has(nonce)) return null;
     this.#used.set(nonce, true);
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
     const now = this.#now();
-    const session = { id: idOf(secret), formToken: tokenOf(secret) };
+    const session = { id: idOf(secret), formToken: tokenOf(secret), role };
     this.#sessions.set(hashOf(secret), { ...session, since: now, usedAt: now });
     return secret;
   }

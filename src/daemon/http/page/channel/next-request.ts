@@ -1,10 +1,5 @@
 import { html } from "hono/html";
-import {
-  describeCut,
-  describeJob,
-  describeMemories,
-  describeReason,
-} from "../../../../admin/reports/channel-format.ts";
+import { describeCut, describeJob, describeReason } from "../../../../admin/reports/channel-format.ts";
 import type { ChannelReport } from "../../../../admin/reports/channel-report.ts";
 import type { Card } from "../../../../core/card.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
@@ -13,10 +8,17 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { type Markup, table } from "../markup.ts";
 
-/** What the model gets now: the parts of the next request with their tokens, as `/context` counts them, and what it costs. */
-export function nextRequest(report: ChannelReport, card: Card, time: TimeFormat): Markup {
+/**
+ * What the model gets now: the parts of the next request with their tokens, as `/context` counts them, and what it costs.
+ * @param memories what is remembered, in lines
+ */
+export function nextRequest(
+  report: ChannelReport,
+  card: Card,
+  { time, memories: lines }: { readonly time: TimeFormat; readonly memories: readonly string[] },
+): Markup {
   const { tokens, usable, sections } = report;
-  const [memories = "", ...newest] = describeMemories(report, time);
+  const [memories = "", ...newest] = lines;
   return html`<h2>What the model gets now</h2>
     ${stack(report)}
     <p class="dim">${counted(tokens, "token")} of ${formatNumber(usable)} usable</p>
@@ -28,10 +30,14 @@ export function nextRequest(report: ChannelReport, card: Card, time: TimeFormat)
             <dd>${value}</dd>`,
       )}
     </dl>
-    <details class="plain">
-      <summary>${counted(sections.length, "section")}, with why each is there</summary>
-      ${table(["section", "tokens", "source"], sections.map(sectionRow))}
-    </details>
+    ${
+      sections.length === 0
+        ? ""
+        : html`<details class="plain">
+            <summary>${counted(sections.length, "section")}, with why each is there</summary>
+            ${table(["section", "tokens", "source"], sections.map(sectionRow))}
+          </details>`
+    }
     <h2>Memories</h2>
     <p>${memories}</p>
     <ul>

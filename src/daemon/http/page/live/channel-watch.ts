@@ -10,14 +10,17 @@ import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import type { LiveNews, WeirEvent } from "../../../../telemetry/events.ts";
 import { displayable, displayableLine, heldBack } from "../../../../text/displayable.ts";
 import { sliceWhole } from "../../../../text/text.ts";
-import { findChannel, type ReportedDaemon } from "../../channels.ts";
+import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { ENTRIES_ON_PAGE, rowOf } from "../channel/entries.ts";
+import type { ReadingRights } from "../reading-rights.ts";
 import type { EventStream } from "./event-stream.ts";
 import { formatPosition, type Position, positionAt } from "./position.ts";
 
 export interface WatchParts {
   readonly daemon: Pick<ReportedDaemon, "store" | "staffOf" | "homes">;
+  /** Of all its readers. */
+  readonly rights: ReadingRights;
   readonly mask: (text: string) => string;
   /** The same for a text that is still being written. */
   readonly maskSoFar: (text: string) => string;
@@ -111,7 +114,7 @@ export class ChannelWatch implements AsyncDisposable {
       this.#draft = news;
       this.#draftSoon ??= setTimeout(() => {
         this.#draftSoon = undefined;
-        this.#showDraft();
+        void this.#showDraft();
       }, PACE_MS).unref();
     }
   }
@@ -160,10 +163,13 @@ export class ChannelWatch implements AsyncDisposable {
     this.#isDraftShown = false;
   }
 
-  #showDraft(): void {
+  /** Never rejects. */
+  async #showDraft(): Promise<void> {
     const draft = this.#draft;
-    if (draft === null) return;
-    if (draft.text === null) {
+    // Nobody tells that a channel has become private. The answer is of the piece that was there before: a newer one asks again.
+    const isRead = this.#parts.rights.isAll || (await this.#readsDraft());
+    if (draft === null || this.#draft === null) return;
+    if (draft.text === null || this.#draft.text === null || !isRead) {
       this.#dropDraft();
       return;
     }
@@ -171,6 +177,17 @@ export class ChannelWatch implements AsyncDisposable {
     const json = this.#draftJson(draft.agent, draft.text);
     // The next piece has the whole text.
     for (const { stream } of this.#readers) if (!stream.isBehind) stream.send("draft", json);
+  }
+
+  async #readsDraft(): Promise<boolean> {
+    const { daemon, rights, log } = this.#parts;
+    try {
+      const channel = await rights.findReadable(daemon, this.name);
+      return (await rights.readsMadeOf(daemon.store, channel))();
+    } catch (error) {
+      log.debug({ channel: this.name, why: errorMessage(error) }, "page_stream_not_read");
+      return false;
+    }
   }
 
   #draftJson(agent: string, text: string): string {
@@ -189,14 +206,18 @@ export class ChannelWatch implements AsyncDisposable {
       if (this.isWatched) await this.#parts.inTurn(async () => this.#read());
     } catch (error) {
       this.#parts.log.debug({ channel: this.name, why: errorMessage(error) }, "page_stream_not_read");
-      // The channel has this name no more.
-      if (error instanceof HTTPException) for (const { stream } of this.#readers) stream.close();
+      // The channel has this name no more, or its texts may be read no more: pages that show them load again.
+      if (error instanceof HTTPException)
+        for (const { stream } of this.#readers) {
+          if (!this.#parts.rights.isAll) stream.send("stale", "{}");
+          stream.close();
+        }
     }
     return LOOK_MS[this.#known?.isHere === false ? "elsewhere" : "here"];
   }
 
   async #read(): Promise<void> {
-    const { daemon } = this.#parts;
+    const { daemon, rights } = this.#parts;
     const { store, homes } = daemon;
     const readers = [...this.#readers];
     // No event tells that a text is no longer kept: a reading that no event asked for looks for that.
@@ -204,7 +225,7 @@ export class ChannelWatch implements AsyncDisposable {
     this.#mayBeOld = false;
     this.#isAsked = false;
     const ended = this.#ends.length;
-    const channel = await findChannel(daemon, this.name);
+    const channel = await rights.findReadable(daemon, this.name);
     // Before the rows: a later change is found by the next reading.
     const changes = await store.memories.takenBack(this.#id);
     const isHere = !(await homes.isElsewhere(this.#id));
@@ -214,7 +235,9 @@ export class ChannelWatch implements AsyncDisposable {
     const isWhole = before === null || isChanged || mayBeOld || readers.some(({ isNew }) => isNew);
     const window = Math.max(1, seq - ENTRIES_ON_PAGE + 1);
     const from = isWhole ? window : Math.max(window, Math.min(before.seq, before.settledTo) + 1);
-    const entries = from > seq ? [] : await store.log.readCurrent(this.#id, from, seq);
+    const read = from > seq ? [] : await store.log.readCurrent(this.#id, from, seq);
+    const entries = await rights.entries(store, channel, read);
+    if (!(await rights.readsMadeOf(store, channel))()) this.#dropDraft();
     const prints = new Map(before?.prints);
     const rows = this.#rows(entries, channel, prints);
     for (const known of prints.keys()) if (known < window) prints.delete(known);

@@ -2,9 +2,8 @@ import type { ServerResponse } from "node:http";
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
-import type { ChannelId } from "../../../../core/ids.ts";
 import type { ChannelReports, ReportedDaemon } from "../../channels.ts";
-import { findChannel } from "../../channels.ts";
+import type { ReadingRights } from "../reading-rights.ts";
 import type { Sessions } from "../sessions.ts";
 import { ChannelWatch, type WatchParts } from "./channel-watch.ts";
 import { EventStream } from "./event-stream.ts";
@@ -28,6 +27,7 @@ export interface LiveStreamsParts extends Pick<WatchParts, "mask" | "maskSoFar">
 /** One stream that is wanted. */
 export interface WantedStream {
   readonly channel: string;
+  readonly rights: ReadingRights;
   /** As the browser says it; anything else begins with what is new. */
   readonly from: string;
   /** The session's secret. */
@@ -46,7 +46,8 @@ interface Slot {
 export class LiveStreams {
   readonly #parts: LiveStreamsParts;
   readonly #slots = new Set<Slot>();
-  readonly #watches = new Map<ChannelId, ChannelWatch>();
+  /** By channel and role: roles read different texts. */
+  readonly #watches = new Map<string, ChannelWatch>();
   readonly #reads = new PQueue({ concurrency: 1 });
   #stop: (() => void) | null = null;
 
@@ -56,28 +57,29 @@ export class LiveStreams {
 
   /**
    * Answers with a stream of a channel, if the session has not ended meanwhile.
-   * @throws HTTPException if there is no such channel, or too many streams are open
+   * @throws HTTPException if there is no such channel, the role reads none of its texts, or too many streams are open
    */
   async open(wanted: WantedStream): Promise<void> {
-    const { secret } = wanted;
+    const { secret, rights } = wanted;
     const slot = this.#take(secret);
     try {
       const { daemon } = this.#parts.reports;
-      const channel = await findChannel(daemon, wanted.channel);
+      const channel = await rights.findReadable(daemon, wanted.channel);
       // It may have ended before this stream was counted.
       if (!this.#parts.sessions.lasts(secret) || slot.isEnded)
         throw new HTTPException(401, { message: "The session has ended: sign in again." });
       const stream = new EventStream(wanted.outgoing, wanted.headers);
       slot.stream = stream;
       this.#listen(daemon);
-      const watch = this.#watches.get(channel.id) ?? new ChannelWatch(this.#watchParts(daemon), channel);
-      this.#watches.set(channel.id, watch);
+      const key = `${channel.id} ${rights.role}`;
+      const watch = this.#watches.get(key) ?? new ChannelWatch(this.#watchParts(daemon, rights), channel);
+      this.#watches.set(key, watch);
       const remove = watch.add(stream, parsePosition(wanted.from));
       stream.onClosed(() => {
         remove();
         this.#slots.delete(slot);
-        if (!watch.isWatched && this.#watches.get(channel.id) === watch) {
-          this.#watches.delete(channel.id);
+        if (!watch.isWatched && this.#watches.get(key) === watch) {
+          this.#watches.delete(key);
           void watch[Symbol.asyncDispose]();
         }
         if (this.#watches.size === 0) this.#stop?.();
@@ -112,9 +114,9 @@ export class LiveStreams {
     return slot;
   }
 
-  #watchParts(daemon: ReportedDaemon): WatchParts {
+  #watchParts(daemon: ReportedDaemon, rights: ReadingRights): WatchParts {
     const { mask, maskSoFar, log } = this.#parts;
-    return { daemon, mask, maskSoFar, log, inTurn: async (work) => this.#reads.add(work) };
+    return { daemon, rights, mask, maskSoFar, log, inTurn: async (work) => this.#reads.add(work) };
   }
 
   #listen({ events }: Pick<ReportedDaemon, "events">): void {

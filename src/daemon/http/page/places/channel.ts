@@ -10,7 +10,7 @@ import type { ChannelTimes, TimedRequest } from "../../../../store/channels/time
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { budgetOf } from "../../../../turn/agent.ts";
-import { findChannel, type ReportedDaemon, reportOf } from "../../channels.ts";
+import { type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
 import { liveLine } from "../channel/live-line.ts";
@@ -20,6 +20,7 @@ import type { Position } from "../live/position.ts";
 import { channelPath, type Markup, memoriesPath, turnPath, whatIfPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { sayForm } from "./say.ts";
+import { NOT_SHOWN } from "../roles.ts";
 import { timelineSection } from "../timeline/section.ts";
 import { SPANS, type Timeline, timelineOf } from "../timeline/timeline.ts";
 
@@ -32,19 +33,25 @@ interface ChannelView extends Pick<Conversation, "range" | "entries" | "channel"
   readonly span: number | null;
   /** Up to where the page knows the channel; null: it shows older entries, which are not live. */
   readonly position: Position | null;
+  /** False: none of its texts. */
+  readonly isReadable: boolean;
+  /** In lines, as `/context` has them. */
+  readonly memories: readonly string[];
+  readonly mayTry: boolean;
 }
 
 /** One channel: its last day, its conversation as the model has it, and what the next request is made of. */
 export const channelPlace: Place = {
   path: "/page/channel",
   name: null,
+  viewer: "numbers; of a public channel what was said in public",
   async show(asked: Asked): Promise<Shown> {
-    const { reports, mask, query, signal } = asked;
+    const { reports, mask, query, rights, signal } = asked;
     const view = await reports.read(async (daemon): Promise<ChannelView> => {
-      const channel = await findChannel(daemon, query("id"));
+      const channel = await rights.find(daemon, query("id"));
       // Before anything is read: a later change is told by the stream.
       const changes = await daemon.store.memories.takenBack(channel.id);
-      const report = await reportOf(daemon, channel);
+      const report = await rights.report(daemon.store, channel, await reportOf(daemon, channel));
       const times = await daemon.store.timeline.read(channel.id);
       const span = SPANS.find((one) => one === Number(query("span")) * 60_000) ?? null;
       const timeline = timelineOf({
@@ -55,7 +62,9 @@ export const channelPlace: Place = {
         usage: report.usage,
       });
       const range = rangeBefore(report.log, numberIn(query("before")) ?? 0);
-      const entries = await daemon.store.log.readCurrent(channel.id, range.from, range.to);
+      const isReadable = rights.reads(channel);
+      const kept = isReadable ? await daemon.store.log.readCurrent(channel.id, range.from, range.to) : [];
+      const entries = await rights.entries(daemon.store, channel, kept);
       const { time } = daemon.staffOf(channel).agent;
       const { lastSeq: seq, settledTo } = channel;
       const isNewest = range.to >= report.log.entries;
@@ -72,7 +81,10 @@ export const channelPlace: Place = {
         range,
         entries: masked(viewOrder(entries), mask),
         channel,
-        position: isNewest ? { seq, settledTo, changes } : null,
+        isReadable,
+        memories: rights.memoryLines(shown, time),
+        mayTry: rights.isAll,
+        position: isNewest && isReadable ? { seq, settledTo, changes } : null,
       };
     }, signal);
     return { title: view.card.title, body: channelBody(view, asked) };
@@ -94,27 +106,32 @@ export function shareIn(
 }
 
 function channelBody(view: ChannelView, asked: Pick<Asked, "formToken" | "chats">): Markup {
-  const { card, report, timeline, time, path, span, range, entries, channel, position } = view;
-  const newest = entries.at(-1);
+  const { card, report, timeline, time, path, span, memories, mayTry } = view;
   return html`<h1>${card.title}</h1>
-    ${channelTabs(report.channel, "now")}
+    ${mayTry ? channelTabs(report.channel, "now") : ""}
     <p>
-      ${card.summary} · <a href="${turnPath(report.channel)}">turns</a> ·
-      <a href="${memoriesPath({ channel: report.channel })}">memories</a> ·
-      <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>
+      ${card.summary} · <a href="${turnPath(report.channel)}">turns</a>${
+        view.isReadable ? html` · <a href="${memoriesPath({ channel: report.channel })}">memories</a>` : ""
+      }${mayTry ? html` · <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>` : ""}
     </p>
     ${timelineSection({ timeline, report, bar: card.bar, time, path, span })}
     <div class="channel">
       <section>
         <h2>Conversation</h2>
-        <p class="dim">
-          As the model has
-          it${newest === undefined ? "" : html`; <a href="#entry-${newest.seq}">to the end</a>`}
-        </p>
-        ${conversation({ report, range, entries, channel, time })}
-        ${position === null ? "" : liveLine(report.channel, position)}
-        ${position === null ? "" : sayForm(asked, report.channel)}
+        ${view.isReadable ? conversationMarkup(view, asked) : html`<p class="dim">Its texts are ${NOT_SHOWN}.</p>`}
       </section>
-      <aside data-derived>${nextRequest(report, card, time)}</aside>
+      <aside data-derived>${nextRequest(report, card, { time, memories })}</aside>
     </div>`;
+}
+
+function conversationMarkup(
+  { report, time, range, entries, channel, position }: ChannelView,
+  asked: Pick<Asked, "formToken" | "chats">,
+): Markup {
+  const newest = entries.at(-1);
+  return html`<p class="dim">
+      As the model has it${newest === undefined ? "" : html`; <a href="#entry-${newest.seq}">to the end</a>`}
+    </p>
+    ${conversation({ report, range, entries, channel, time })}
+    ${position === null ? "" : [liveLine(report.channel, position), sayForm(asked, report.channel)]}`;
 }

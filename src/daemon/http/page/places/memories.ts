@@ -10,10 +10,11 @@ import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { findChannel, type ReportedDaemon } from "../../channels.ts";
+import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { channelPath, forgetPath, type Markup, memoriesPath, table, timeCell } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
+import { type ReadingRights, withoutDissent } from "../reading-rights.ts";
 
 const MEMORIES_ON_PAGE = 200;
 /** Of one memory. */
@@ -32,50 +33,58 @@ interface MemoriesView {
   readonly timeOf: (agent: AgentId) => TimeFormat;
   /** The channel's agent; else the first one. */
   readonly time: TimeFormat;
+  /** False: others are there that the role may not read, or forget. */
+  readonly isAll: boolean;
 }
 
 /** What is remembered, of all channels or one, and of one person: as `weir memories`, with what features know of a channel. */
 export const memoriesPlace: Place = {
   path: "/page/memories",
   name: "Memories",
-  async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
-    const view = await reports.read(
-      async (daemon) => readMemories(daemon, query("id"), query("person").slice(0, MOST_NAME), mask),
-      signal,
-    );
+  viewer: "what rests on words that were said in public",
+  async show({ reports, mask, query, rights, signal }: Asked): Promise<Shown> {
+    const view = await reports.read(async (daemon) => {
+      const asked = { id: query("id"), person: query("person").slice(0, MOST_NAME) };
+      return readMemories(daemon, asked, rights, mask);
+    }, signal);
     return { title: "Memories", body: memoriesBody(view) };
   },
 };
 
 async function readMemories(
   daemon: ReportedDaemon,
-  id: string,
-  person: string,
+  { id, person }: { readonly id: string; readonly person: string },
+  rights: ReadingRights,
   mask: (text: string) => string,
 ): Promise<MemoriesView> {
   const { store, features } = daemon;
   const { agents } = daemon.current.setup;
   const timeOf = (agent: AgentId): TimeFormat => (agents.named(agent) ?? agents.first).agent.time;
-  const channel = id === "" ? undefined : await findChannel(daemon, id);
+  const channel = id === "" ? undefined : await rights.findReadable(daemon, id);
   const time = channel === undefined ? agents.first.agent.time : timeOf(channel.agent);
   const filter = {
     ...(channel !== undefined && { channel: channel.id }),
     ...(person !== "" && { person }),
+    isPublic: !rights.isAll,
   };
   const [found, rejected, lists] = await Promise.all([
     store.memories.list(filter, MEMORIES_ON_PAGE + 1),
     channel === undefined ? [] : store.memories.rejected({ channel: channel.id }),
-    channel === undefined ? [] : features.channelLists(channel.id, time),
+    channel === undefined || !rights.isAll ? [] : features.channelLists(channel.id, time),
   ]);
   return {
     channel: mask(channel === undefined ? "" : formatAddress(channel.address)),
     person: mask(person),
-    memories: masked(found.slice(0, MEMORIES_ON_PAGE), mask),
+    memories: masked(
+      found.slice(0, MEMORIES_ON_PAGE).map((one) => (rights.isAll ? one : withoutDissent(one))),
+      mask,
+    ),
     isMore: found.length > MEMORIES_ON_PAGE,
     rejected,
     lists: masked(lists, mask),
     timeOf,
     time,
+    isAll: rights.isAll,
   };
 }
 
@@ -123,7 +132,8 @@ function filterForm({ channel, person }: MemoriesView): Markup {
   </form>`;
 }
 
-function emptyState({ channel, person }: MemoriesView): Markup {
+function emptyState({ channel, person, isAll }: MemoriesView): Markup {
+  if (!isAll) return html`<p>Nothing is remembered that viewers may read.</p>`;
   if (person !== "")
     return html`<p>
       Nothing is remembered of ${displayableLine(person)}: a name must be written whole, as it stands in the
@@ -156,7 +166,11 @@ function memoryCells(memory: MemoryRecord, view: MemoriesView): (Markup | string
   const time = view.timeOf(agent);
   const name = formatAddress(memory.channel);
   return [
-    html`#${id}<br /><a href="${forgetPath({ id: name, agent, memory: String(id) })}">forget</a>`,
+    html`#${id}${
+      view.isAll
+        ? html`<br /><a href="${forgetPath({ id: name, agent, memory: String(id) })}">forget</a>`
+        : ""
+    }`,
     html`${type}<br /><span class="dim">${scope}</span>`,
     html`${displayableLine(statement)}<br /><span class="dim">about ${displayableLine(subject)}</span>`,
     tool === undefined

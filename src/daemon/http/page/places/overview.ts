@@ -18,19 +18,24 @@ const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "
 export const overviewPlace: Place = {
   path: "/",
   name: "Overview",
-  async show({ reports, readiness, mask, query, signal, formToken, chats }: Asked): Promise<Shown> {
+  viewer: "states without their reasons; channels that are not public under a number",
+  async show(asked: Asked): Promise<Shown> {
+    const { reports, readiness, mask, query, rights, signal } = asked;
     const from = numberIn(query("before")) ?? undefined;
-    const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal);
-    const { checks } = await readiness.report();
-    const today = await reports.read(async (daemon) => readToday(daemon, mask), signal);
+    const { channels, next } = await reports.list(CHANNELS_ON_PAGE, from, signal, (channel) =>
+      rights.nameOf(channel),
+    );
+    const report = await readiness.report();
+    const checks = report.checks.map((one) => ({ ...one, detail: rights.operators(one.detail) }));
+    const today = rights.isAll ? await reports.read(async (daemon) => readToday(daemon, mask), signal) : null;
     const shown = masked({ checks, channels }, mask);
     return {
       title: "Overview",
       body: html`<h1>Overview</h1>
         <h2>State</h2>
-        ${stateTable(shown.checks)} ${todayMarkup(today)}
+        ${stateTable(shown.checks)} ${today === null ? "" : todayMarkup(today)}
         <h2>Channels</h2>
-        ${shown.channels.length === 0 ? noChannels({ formToken, chats }) : channelTable(shown.channels)}
+        ${shown.channels.length === 0 ? noChannels(asked) : channelTable(shown.channels)}
         ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}`,
     };
   },

@@ -3,7 +3,6 @@ import { HTTPException } from "hono/http-exception";
 import { formatAddress, type Seq } from "../../../../core/ids.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
-import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { ENTRIES_ON_PAGE, entryList } from "../channel/entries.ts";
 import { sourcePath, channelPath, type Markup } from "../markup.ts";
@@ -13,9 +12,10 @@ import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 export const sourcePlace: Place = {
   path: "/page/source",
   name: null,
-  async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
+  viewer: "what was said in public",
+  async show({ reports, mask, query, rights, signal }: Asked): Promise<Shown> {
     const { channel, entries, from, to, last, time } = await reports.read(async (daemon) => {
-      const found = await findChannel(daemon, query("id"));
+      const found = await rights.findReadable(daemon, query("id"));
       const first = numberIn(query("from")) ?? 1;
       const end = Math.min(found.lastSeq, numberIn(query("to")) ?? found.lastSeq);
       if (first > end)
@@ -23,7 +23,8 @@ export const sourcePlace: Place = {
           message: `The log has no such entries: it ends with ${formatNumber(found.lastSeq)}.`,
         });
       const until = Math.min(end, first + ENTRIES_ON_PAGE - 1);
-      const read = await daemon.store.log.readCurrent(found.id, first, until);
+      const kept = await daemon.store.log.readCurrent(found.id, first, until);
+      const read = await rights.entries(daemon.store, found, kept);
       return {
         channel: found,
         entries: masked(read, mask),

@@ -1,4 +1,3 @@
-import { formatAddress } from "../../../../core/ids.ts";
 import { createHash } from "node:crypto";
 import { html } from "hono/html";
 import { describeCut, describeReason, describeUsage } from "../../../../admin/reports/channel-format.ts";
@@ -10,12 +9,15 @@ import {
   KEPT_RECORDS,
   type RecordedSection,
 } from "../../../../store/turns/context-records.ts";
+import type { Store } from "../../../../store/store.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { type Markup, table, longText } from "../markup.ts";
 import { entryList } from "../channel/entries.ts";
+import type { ReadingRights } from "../reading-rights.ts";
+import { NOT_SHOWN } from "../roles.ts";
 
 const WIDTH = 1000;
 const SHADES = 4;
@@ -41,8 +43,32 @@ export function sameSections(
   );
 }
 
+/** The request as a role may read it: numbers stay. */
+export async function readableRequest(
+  store: Pick<Store, "publicTexts">,
+  channel: ChannelRow,
+  { record, texts, same }: SentRequest,
+  rights: ReadingRights,
+): Promise<SentRequest> {
+  const reads = await rights.readsMadeOf(store, channel);
+  const sections = rights.sections(record.sections, reads());
+  const keys = new Set(sections.map(({ key }) => key));
+  const nothing = { summary: "", paths: [], symbols: [], signals: [] };
+  return {
+    record: { ...record, sections, focus: reads() ? record.focus : nothing },
+    texts: {
+      summaries: texts.summaries.map((one) => (reads(one.toSeq) ? one : { ...one, text: NOT_SHOWN })),
+      entries: await rights.entries(store, channel, texts.entries),
+    },
+    same: new Map([...same].filter(([key]) => keys.has(key))),
+  };
+}
+
 /** What the last request of a turn was made of: what was sent is not stored, and only what is unchanged can be read. */
-export function requestMarkup(sent: SentRequest | null, channel: ChannelRow, time: TimeFormat): Markup {
+export function requestMarkup(
+  sent: SentRequest | null,
+  { channel, name, time }: { readonly channel: ChannelRow; readonly name: string; readonly time: TimeFormat },
+): Markup {
   if (sent === null)
     return html`<p class="dim">
       No record is kept: of a channel the newest ${String(KEPT_RECORDS)} turns have one, and a deletion, an
@@ -79,7 +105,7 @@ export function requestMarkup(sent: SentRequest | null, channel: ChannelRow, tim
         ? html`<p class="dim">No entry of it was in view as it was said.</p>`
         : html`<details>
             <summary>${entriesHead(record, texts)}</summary>
-            ${entryList({ entries: texts.entries, channel, name: formatAddress(channel.address), time })}
+            ${entryList({ entries: texts.entries, channel, name, time })}
           </details>`
     }`;
 }

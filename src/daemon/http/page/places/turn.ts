@@ -3,7 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { describeReason } from "../../../../admin/explain-failure.ts";
 import { readTurnTexts } from "../../../../admin/reports/turn-context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry } from "../../../../core/entry.ts";
-import { formatAddress, type MemoryId, turnId } from "../../../../core/ids.ts";
+import { type MemoryId, turnId } from "../../../../core/ids.ts";
 import { whoseOf } from "../../../../core/memory.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import type { ContextRecord } from "../../../../store/turns/context-records.ts";
@@ -12,14 +12,15 @@ import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
-import { findChannel, nextSections, type ReportedDaemon } from "../../channels.ts";
+import { nextSections, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { channelActsPath, channelPath, type Markup, table, timeCell, turnPath } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
+import type { ReadingRights } from "../reading-rights.ts";
 import { entryList } from "../channel/entries.ts";
 import { callsMarkup, durationOf, seconds } from "./turn-calls.ts";
 import { turnLog } from "./turn-log.ts";
-import { requestMarkup, sameSections, type SentRequest } from "./turn-request.ts";
+import { readableRequest, requestMarkup, sameSections, type SentRequest } from "./turn-request.ts";
 
 const TURNS_ON_PAGE = 20;
 /** Entries of a request's view that are shown, the newest. */
@@ -41,8 +42,11 @@ const DELIVERIES: Readonly<Record<TurnDelivery["state"], string>> = {
 
 interface TurnView {
   readonly channel: ChannelRow;
+  /** By which the page calls it. */
+  readonly name: string;
   readonly time: TimeFormat;
   readonly newest: readonly TurnLine[];
+  readonly mayAct: boolean;
 }
 
 interface OneTurn {
@@ -58,37 +62,35 @@ interface OneTurn {
 export const turnPlace: Place = {
   path: "/page/turn",
   name: null,
-  async show({ reports, mask, query, signal }: Asked): Promise<Shown> {
+  viewer: "numbers; of a public channel what was said in public",
+  async show({ reports, mask, query, rights, signal }: Asked): Promise<Shown> {
     return reports.read(async (daemon) => {
-      const channel = await findChannel(daemon, query("id"));
-      const name = formatAddress(channel.address);
+      const channel = await rights.find(daemon, query("id"));
+      const name = rights.nameOf(channel);
       const { agent } = daemon.staffOf(channel);
       const newest = await daemon.store.turnDetails.newest(channel.id, TURNS_ON_PAGE);
-      const view = { channel: masked(channel, mask), time: agent.time, newest };
+      const view = { channel: masked(channel, mask), name, time: agent.time, newest, mayAct: rights.isAll };
       if (query("turn") === "") return { title: `Turns · ${mask(name)}`, body: listBody(name, view) };
-      const one = await readTurn(daemon, channel, query("turn"), mask);
+      const read = await readTurn(daemon, channel, query("turn"));
+      const one = maskedTurn(await readableTurn(daemon, channel, read, rights), mask);
       const { priceOf } = agent.models;
       return {
         title: `Turn ${one.turn.turn} · ${mask(name)}`,
-        body: html`${turnHead(name, view, one)}
+        body: html`${turnHead(view, one)}
           <h2>Model calls</h2>
           ${callsMarkup(one.turn, one.calls, priceOf)}
           <h2>What was sent</h2>
-          ${requestMarkup(one.sent, view.channel, view.time)} ${recalledMarkup(view, one)}
+          ${requestMarkup(one.sent, view)} ${recalledMarkup(view, one)}
           <h2>Deliveries</h2>
-          ${deliveryTable(one.deliveries, view.time)} ${await turnLog(daemon, name, one.turn.turn, mask)}`,
+          ${deliveryTable(one.deliveries, view.time)}
+          ${rights.isAll ? await turnLog(daemon, name, one.turn.turn, mask) : ""}`,
       };
     }, signal);
   },
 };
 
 /** @throws HTTPException if the channel has no such turn */
-async function readTurn(
-  daemon: ReportedDaemon,
-  channel: ChannelRow,
-  wanted: string,
-  mask: (text: string) => string,
-): Promise<OneTurn> {
+async function readTurn(daemon: ReportedDaemon, channel: ChannelRow, wanted: string): Promise<OneTurn> {
   const { store } = daemon;
   const number = /^[1-9]\d{0,14}$/.test(wanted) ? Number(wanted) : 0;
   const turn = await store.turnDetails.find(channel.id, turnId(number));
@@ -109,13 +111,42 @@ async function readTurn(
     const statement = memories.get(id);
     return statement === undefined ? [] : [[id, statement] as const];
   });
-  // Texts are cut where they are shown: half a secret would not be found.
+  return { turn, entries, calls, deliveries, memories: known, sent };
+}
+
+/** The turn as a role may read it: numbers stay. A reason may quote what a server says, which may quote a request. */
+async function readableTurn(
+  { store }: ReportedDaemon,
+  channel: ChannelRow,
+  one: OneTurn,
+  rights: ReadingRights,
+): Promise<OneTurn> {
+  if (rights.isAll) return one;
+  const known = await rights.memories(
+    store,
+    one.memories.map(([id]) => id),
+  );
+  return {
+    ...one,
+    turn: { ...one.turn, reason: null },
+    entries: await rights.entries(store, channel, one.entries),
+    deliveries: one.deliveries.map((delivery) => ({ ...delivery, reason: null })),
+    memories: one.memories.filter(([id]) => known.has(id)),
+    sent: one.sent && (await readableRequest(store, channel, one.sent, rights)),
+  };
+}
+
+/** Texts are cut where they are shown: half a secret would not be found. */
+function maskedTurn(
+  { turn, entries, calls, deliveries, memories, sent }: OneTurn,
+  mask: (text: string) => string,
+): OneTurn {
   return {
     turn: masked(turn, mask),
     entries: masked(entries, mask),
     calls: masked(calls, mask),
     deliveries: masked(deliveries, mask),
-    memories: masked(known, mask),
+    memories: masked(memories, mask),
     sent: sent && {
       record: masked(sent.record, mask),
       texts: masked(sent.texts, mask),
@@ -139,9 +170,9 @@ async function readSent(
   return { record, texts, same: sameSections(record.sections, next) };
 }
 
-function listBody(name: string, { newest, time }: TurnView): Markup {
+function listBody(name: string, { newest, time, mayAct }: TurnView): Markup {
   return html`<h1>Turns of <a href="${channelPath(name)}">${displayableLine(name)}</a></h1>
-    <p><a href="${channelActsPath(name)}">Summarise now, or stop the answer</a></p>
+    ${mayAct ? html`<p><a href="${channelActsPath(name)}">Summarise now, or stop the answer</a></p>` : ""}
     ${
       newest.length === 0
         ? html`<p>No turn began here yet: say something to the agent in this channel.</p>`
@@ -167,7 +198,7 @@ function stateMark(state: TurnLine["state"]): Markup {
   return html`<span class="${STATES[state]}">${state}</span>`;
 }
 
-function turnHead(name: string, { channel, time, newest }: TurnView, one: OneTurn): Markup {
+function turnHead({ channel, name, time, newest }: TurnView, one: OneTurn): Markup {
   const { turn, entries } = one;
   const { state, agent, startedAt, modelMs, attempts, reason } = turn;
   const asked = entries.filter(({ seq }) => turn.asked.includes(seq));
@@ -199,10 +230,10 @@ function turnHead(name: string, { channel, time, newest }: TurnView, one: OneTur
     ${
       asked.length === 0
         ? html`<p class="dim">None of its messages is in the log.</p>`
-        : entryList({ entries: asked, channel, name: formatAddress(channel.address), time })
+        : entryList({ entries: asked, channel, name, time })
     }
     <h2>It wrote</h2>
-    ${written.length === 0 ? html`<p class="dim">Nothing so far.</p>` : entryList({ entries: written, channel, name: formatAddress(channel.address), time })}
+    ${written.length === 0 ? html`<p class="dim">Nothing so far.</p>` : entryList({ entries: written, channel, name, time })}
     ${toolTable(written)}`;
 }
 
@@ -230,7 +261,7 @@ function toolTable(written: readonly Entry[]): Markup | "" {
     )}`;
 }
 
-function recalledMarkup({ channel, time }: TurnView, { turn, entries, memories }: OneTurn): Markup {
+function recalledMarkup({ channel, name, time }: TurnView, { turn, entries, memories }: OneTurn): Markup {
   const { recalled } = turn;
   const earlier = entries.filter(({ seq }) => recalled.entries.includes(seq));
   const looked = Math.min(recalled.memories.length, MOST_RECALLED);
@@ -253,7 +284,7 @@ function recalledMarkup({ channel, time }: TurnView, { turn, entries, memories }
     ${
       earlier.length === 0
         ? html`<p class="dim">No earlier message was looked up for it.</p>`
-        : entryList({ entries: earlier, channel, name: formatAddress(channel.address), time })
+        : entryList({ entries: earlier, channel, name, time })
     }`;
 }
 
