@@ -56,17 +56,20 @@ export async function readToday(daemon: ReportedDaemon, mask: (text: string) => 
   return { ...masked(shown, mask), waiting: countWaiting(waiting), schema };
 }
 
-export function todayMarkup({ usage, budgets, compacted, waiting, schema, members }: Today): Markup {
-  const { calls, cost } = usage.total;
-  const spent =
-    calls === 0 ? "No model was called." : `${counted(calls, "model call")}: ${describeCost(cost)}.`;
+export function waitingMarkup({ waiting }: Pick<Today, "waiting">): Markup {
   return html`<h2>Waiting for you</h2>
     ${
       waiting.length === 0
         ? html`<p class="ok">Nothing waits for you.</p>`
         : html`<p class="warn"><a href="/page/waiting">${waiting.join("; ")}</a></p>`
-    }
-    <h2>Money today</h2>
+    }`;
+}
+
+export function todayMarkup({ usage, budgets, compacted, schema, members }: Today): Markup {
+  const { calls, cost } = usage.total;
+  const spent =
+    calls === 0 ? "No model was called." : `${counted(calls, "model call")}: ${describeCost(cost)}.`;
+  return html`<h2>Money today</h2>
     <p>${spent} <a href="/page/usage">By agent, channel and person</a></p>
     ${budgetTable(budgets)}
     <h2>Compactions in a day</h2>

@@ -9,7 +9,7 @@ import { masked } from "../../masked.ts";
 import { channelPath, type Markup, meter, table } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { sayForm } from "./say.ts";
-import { readToday, todayMarkup } from "./overview-today.ts";
+import { readToday, todayMarkup, waitingMarkup } from "./overview-today.ts";
 
 const CHANNELS_ON_PAGE = 50;
 const STATES: Readonly<Record<Check["state"], string>> = { ok: "ok", degraded: "warn", failed: "bad" };
@@ -32,11 +32,13 @@ export const overviewPlace: Place = {
     return {
       title: "Overview",
       body: html`<h1>Overview</h1>
+        ${today === null ? "" : waitingMarkup(today)}
         <h2>State</h2>
-        ${stateTable(shown.checks)} ${today === null ? "" : todayMarkup(today)}
+        ${stateTable(shown.checks)}
         <h2>Channels</h2>
         ${shown.channels.length === 0 ? noChannels(asked) : channelTable(shown.channels)}
-        ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}`,
+        ${next === null ? "" : html`<p><a href="/?before=${String(next)}">Older channels</a></p>`}
+        ${today === null ? "" : todayMarkup(today)}`,
     };
   },
 };

@@ -134,8 +134,8 @@ function replayBody(title: string, view: ReplayView): Markup {
   const moments = momentsOf(moment.timeline);
   return html`${head}
     <p class="dim">
-      The last day in which something happened, as the rows of now tell it. Texts are those of now: what was
-      deleted since is not shown, and what was edited says what it says now.
+      The last day with activity, put together from what is stored today. Texts that were deleted since are
+      not shown, and edited ones show what they say now.
     </p>
     ${slider(view, moment, moments)}
     <div id="moment">${momentMarkup(view, moment, moments)}</div>
