@@ -97,6 +97,8 @@ export const NOTHING_LOOKED_UP: LookedUp = {
 export interface TurnSituation extends LookedUp {
   /** Tokens of the window that the request may use. */
   readonly usable: number;
+  /** The same in estimated tokens, for what is chosen anew in each turn; default: `usable`. */
+  readonly usableEstimated?: number;
   /** Pictures from this turn's tools; default: none. */
   readonly resultImages?: readonly ResultImages[];
   readonly history: History;
@@ -134,6 +136,7 @@ export interface Scene extends SectionScene {
 /** The sources of a context of this agent. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
   const { history, turn, remembered, isUnfound, attached, extract, now, scene, usable } = situation;
+  const { usableEstimated = usable } = situation;
   const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
@@ -173,7 +176,8 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const named = fitting(people, room / 4);
         const texts = [...named, ...answered, ...taught, ...working.flatMap((one) => one.lines)];
         const rest = roomBeside(room, texts, [statements, left, noted]);
-        const passages = recalledLines(agent, recalled, limitsOf(wanted, usable, Math.min(rest, quotable)));
+        const limits = limitsOf(wanted, usableEstimated, Math.min(rest, quotable));
+        const passages = recalledLines(agent, untoldFirst(recalled, statements.shown), limits);
         const shown = [
           ...noted.sections,
           ...quoted("learned", taught, learned.length),
@@ -216,7 +220,10 @@ interface RecalledLimits {
   readonly length: number;
 }
 
-/** @param room estimated tokens that the rest of the dynamic part leaves */
+/**
+ * @param usable estimated tokens
+ * @param room estimated tokens that the rest of the dynamic part leaves
+ */
 function limitsOf(wanted: Wanted, usable: number, room: number): RecalledLimits {
   const share = Math.floor(RECALLED_SHARE[wanted] * usable);
   return {
@@ -355,6 +362,26 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   return [...names];
 }
 
+/**
+ * Messages that a shown memory already tells give way to those that nothing tells, apart from the best ones, whose own words count.
+ * @param recalled the best first
+ */
+function untoldFirst(
+  recalled: readonly EntryReference[],
+  statements: readonly RecalledStatement[],
+): readonly EntryReference[] {
+  // A memory has the time and the author of its newest source.
+  const told = new Set(statements.map(({ at, assertedBy }) => `${at.getTime()} ${assertedBy}`));
+  if (told.size === 0) return recalled;
+  const isTold = ({ at, author }: EntryReference): boolean => told.has(`${at.getTime()} ${author}`);
+  const others = recalled.slice(BEST_PASSAGES);
+  return [
+    ...recalled.slice(0, BEST_PASSAGES),
+    ...others.filter((one) => !isTold(one)),
+    ...others.filter(isTold),
+  ];
+}
+
 /** A recalled message. Its head depends on the one before it. */
 interface Passage {
   readonly said: EntryReference;
@@ -412,12 +439,18 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   });
 }
 
+interface RememberedSections {
+  readonly sections: readonly Section[];
+  readonly tokens: number;
+  readonly shown: readonly RecalledStatement[];
+}
+
 /** Pages of people, then what else was recalled; no statement stands in both. @param room estimated tokens of all */
 function rememberedSections(
   agent: Agent,
   remembered: readonly RecalledStatement[],
   { room, usable }: { readonly room: number; readonly usable: number },
-): { readonly sections: readonly Section[]; readonly tokens: number } {
+): RememberedSections {
   const pages = personPages(agent, remembered, Math.min(room, pageTokens(usable)));
   const others = remembered.filter((one) => one.isOnPageAlone !== true && !pages.shown.has(one));
   const lines = rememberedLines(agent, others, room - tokensOf(pages.lines));
@@ -427,6 +460,7 @@ function rememberedSections(
       ...quoted("remembered", lines, others.length),
     ],
     tokens: tokensOf([...pages.lines, ...lines]),
+    shown: [...pages.shown, ...others.slice(0, lines.length)],
   };
 }
 
