@@ -12,6 +12,7 @@ import { begunTo, dueMessages, type History, type Omission, type TurnRange } fro
 import { type Seq, turnId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import type { EntryReference, RecalledStatement } from "../core/entry.ts";
+import { tellingTerms } from "../text/terms.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
 import { inPageOrder } from "../memory/people.ts";
@@ -141,7 +142,8 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
-  const wanted = wantedBy(asked.map(({ text }) => text).join("\n"));
+  const askedText = asked.map(({ text }) => text).join("\n");
+  const wanted = wantedBy(askedText);
   const learned = history.learned.lines({ asked, isDirect: scene.isDirect === true, now });
   const sections = chooseSections(
     agent.folder.current,
@@ -177,7 +179,7 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const texts = [...named, ...answered, ...taught, ...working.flatMap((one) => one.lines)];
         const rest = roomBeside(room, texts, [statements, left, noted]);
         const limits = limitsOf(wanted, usableEstimated, Math.min(rest, quotable));
-        const passages = recalledLines(agent, untoldFirst(recalled, statements.shown), limits);
+        const passages = recalledLines(agent, untoldFirst(recalled, statements.shown, askedText), limits);
         const shown = [
           ...noted.sections,
           ...quoted("learned", taught, learned.length),
@@ -363,17 +365,27 @@ function peopleOf(history: History, turn: TurnRange): string[] {
 }
 
 /**
- * Messages that a shown memory already tells give way to those that nothing tells, apart from the best ones, whose own words count.
+ * Messages that a shown memory already tells give way to others, apart from the best ones. A memory tells a message if it is
+ * proved by it, and has all words of the question that the message has: it may be one sentence of several.
  * @param recalled the best first
  */
 function untoldFirst(
   recalled: readonly EntryReference[],
   statements: readonly RecalledStatement[],
+  question: string,
 ): readonly EntryReference[] {
   // A memory has the time and the author of its newest source.
-  const told = new Set(statements.map(({ at, assertedBy }) => `${at.getTime()} ${assertedBy}`));
-  if (told.size === 0) return recalled;
-  const isTold = ({ at, author }: EntryReference): boolean => told.has(`${at.getTime()} ${author}`);
+  const sourceOf = (at: Date, author: string): string => `${at.getTime()} ${author}`;
+  const telling = Map.groupBy(statements, ({ at, assertedBy }) => sourceOf(at, assertedBy));
+  if (telling.size === 0) return recalled;
+  const asked = tellingTerms(question);
+  const isTold = ({ at, author, text }: EntryReference): boolean => {
+    const told = telling.get(sourceOf(at, author)) ?? [];
+    if (told.length === 0) return false;
+    const said = asked.intersection(tellingTerms(text ?? ""));
+    const inAll = tellingTerms(told.map(({ statement }) => statement).join("\n"));
+    return said.size > 0 && said.isSubsetOf(inAll);
+  };
   const others = recalled.slice(BEST_PASSAGES);
   return [
     ...recalled.slice(0, BEST_PASSAGES),

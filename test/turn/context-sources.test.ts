@@ -111,11 +111,18 @@ test("messages that a shown memory tells give way to others, but for the best fo
     const said = new Date(at.getTime() + index * 60_000);
     return { seq: 2 * index + 1, at: said, author: "Ben", text: `${index} ${"mill race ".repeat(10)}` };
   });
-  const told = (index: number, assertedBy = "Ben"): RecalledStatement => {
-    return { type: "fact", assertedBy, at: lines[index]?.at ?? at, statement: `Ben told ${index}.` };
+  const told = (
+    index: number,
+    assertedBy = "Ben",
+    statement = "Ben was at the race of the mill.",
+  ): RecalledStatement => {
+    return { type: "fact", assertedBy, at: lines[index]?.at ?? at, statement };
   };
   const shownWith = (statements: readonly RecalledStatement[], room: number): number[] => {
-    const { sections } = sourcesOf(asked("where is it?"), lines, statements).dynamic.make(null, room);
+    const { sections } = sourcesOf(asked("where is the mill race?"), lines, statements).dynamic.make(
+      null,
+      room,
+    );
     const text = sections.find(({ key }) => key === "recalled")?.text ?? "";
     return [...text.matchAll(/Ben: (\d+) mill/g)].map(([, index]) => Number(index));
   };
@@ -128,6 +135,8 @@ test("messages that a shown memory tells give way to others, but for the best fo
     [...first.filter((index) => index !== 5), count],
     "the best stay",
   );
+  const half = [told(0), told(5, "Ben", "Ben was at the water of the mill.")];
+  assert.ok(shownWith(half, 1600).includes(5), "the memory lacks a word of the question");
   assert.equal(shownWith([told(0), told(5)], 20_000).includes(5), true, "there is room for all");
 });
 
