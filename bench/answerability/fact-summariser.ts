@@ -9,6 +9,8 @@ interface Noted {
   readonly said: readonly string[];
 }
 
+/** Begins the task, behind the summaries or the transcript. */
+const TASK = "[System: your task]";
 /** Most statements of one `memory_save`. */
 const MOST_MEMORIES = 20;
 
@@ -24,7 +26,7 @@ export function factSummariser(
   const said = new Map(messages.map((one) => [keyOf(one.conversation_id, one.seq), one]));
   const noted = facts.map((one): Noted => {
     const of = one.evidence.flatMap((seq) => said.get(keyOf(one.conversation_id, seq)) ?? []);
-    const lines = of.map((message) => message.text.split("\n")[0]?.trim() ?? "");
+    const lines = of.map((message) => message.text.trim().split("\n")[0]?.trim() ?? "");
     return { fact: one.fact.replaceAll(/\s+/g, " ").trim(), author: of[0]?.author ?? "", said: lines };
   });
   return ({ messages: asked, tool_choice: choice }) => {
@@ -32,7 +34,7 @@ export function factSummariser(
     const before = asked.flatMap(({ role, content }) => (role === "user" ? (content ?? "") : []));
     const transcript = before.find((one) => /^\d+\. \[/.test(one));
     if (transcript === undefined) {
-      const lines = before.filter((one) => one.includes("[Compaction Summary]")).join("\n");
+      const [lines = ""] = before.join("\n").split(TASK);
       return text(within(lines.split("\n").flatMap(told), limitOf(task)).join("\n"));
     }
     const own = noted.filter(

@@ -12,7 +12,7 @@ export const LINKS = /(?<!\S)\S+:\/\/\S+/g;
 /** Share of a text without a question that a line must hold: some words in common are not enough. */
 const LEAST_COVERAGE = 0.5;
 /** A text that must be covered more than this tells more than it asks. */
-const TELLS_MORE = LEAST_COVERAGE / 2;
+export const TELLS_MORE = LEAST_COVERAGE / 2;
 
 export function isQuestion(text: string): boolean {
   return QUESTION.test(text);

@@ -25,7 +25,7 @@ import {
   withExplained,
   wordsOf,
 } from "./recall-memories.ts";
-import { asksForRecall, type Floor, isQuestion } from "./recall-worth.ts";
+import { asksForRecall, type Floor, isQuestion, TELLS_MORE } from "./recall-worth.ts";
 import { type ExplainingTerms, rankLines, type RankingQuery } from "./rank-lines.ts";
 import {
   CANDIDATES,
@@ -33,6 +33,7 @@ import {
   findPieces,
   orQuery,
   pairLexemes,
+  pickQuery,
   saidQuery,
   tellingLiterals,
 } from "./terms.ts";
@@ -262,7 +263,9 @@ export class Recall {
     const pieces = findPieces(text);
     const candidates = Math.max(CANDIDATES, CANDIDATES_PER_LINE * limit);
     const asked = [...lexemes, ...pairLexemes(pieces.unspaced)];
-    const { pick, rank } = chooseTerms(asked, frequencies, to, candidates);
+    const { pick, pairs, rank } = chooseTerms(asked, frequencies, to, candidates);
+    // A line must hold much of a text that asks little: the rarest terms find it.
+    const together = leastCoverage > TELLS_MORE ? [] : pairs;
     const literals = tellingLiterals(pieces.literals, frequencies, to);
     if (pick.length === 0 && literals.length === 0) return null;
     const terms = rank.map((term) => {
@@ -270,7 +273,7 @@ export class Recall {
     });
     const self = asksOfSelf(text, query.askers ?? []);
     const ranking: RankingQuery = { question: text, terms, size: to, now: this.#now(), self };
-    const picked = await this.#naming(query.naming ?? [], saidQuery(pick));
+    const picked = await this.#naming(query.naming ?? [], pickQuery({ pick, pairs: together }));
     return {
       query: { pick: picked, terms: rank.map(({ lexeme }) => lexeme), literals, from, to, limit: depth },
       best({ lines, literals: exact }, explained) {

@@ -23,6 +23,7 @@ import {
   type Budget,
   extractTokens,
   lastingDynamicTokens,
+  partAt,
   tokenBudgetAt,
   usableTokens,
 } from "../context/usage.ts";
@@ -248,6 +249,7 @@ export class Simulation {
       now: new Date(this.#now),
       scene,
       usable: usableTokens(budget),
+      usableEstimated: partAt(budget, 1),
     });
   }
 

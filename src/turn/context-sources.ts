@@ -12,6 +12,7 @@ import { begunTo, dueMessages, type History, type Omission, type TurnRange } fro
 import { type Seq, turnId } from "../core/ids.ts";
 import { isDueWork } from "../core/message.ts";
 import type { EntryReference, RecalledStatement } from "../core/entry.ts";
+import { tellingTerms } from "../text/terms.ts";
 import { displayName, sliceWhole } from "../text/text.ts";
 import { estimateTokens, HEAVIEST_UNIT } from "../text/tokens.ts";
 import { inPageOrder } from "../memory/people.ts";
@@ -97,6 +98,8 @@ export const NOTHING_LOOKED_UP: LookedUp = {
 export interface TurnSituation extends LookedUp {
   /** Tokens of the window that the request may use. */
   readonly usable: number;
+  /** The same in estimated tokens, for what is chosen anew in each turn; default: `usable`. */
+  readonly usableEstimated?: number;
   /** Pictures from this turn's tools; default: none. */
   readonly resultImages?: readonly ResultImages[];
   readonly history: History;
@@ -134,11 +137,13 @@ export interface Scene extends SectionScene {
 /** The sources of a context of this agent. Pure. */
 export function contextSources(agent: Agent, situation: TurnSituation): ContextSources {
   const { history, turn, remembered, isUnfound, attached, extract, now, scene, usable } = situation;
+  const { usableEstimated = usable } = situation;
   const quotedAlready = new Set(attached.replies.slice(0, MAX_REPLIES).map(({ to }) => to.seq));
   const recalled = situation.recalled.filter(({ seq }) => !quotedAlready.has(seq));
   const people = peopleOf(history, turn).map(quotedName);
   const asked = askedIn(history, turn);
-  const wanted = wantedBy(asked.map(({ text }) => text).join("\n"));
+  const askedText = asked.map(({ text }) => text).join("\n");
+  const wanted = wantedBy(askedText);
   const learned = history.learned.lines({ asked, isDirect: scene.isDirect === true, now });
   const sections = chooseSections(
     agent.folder.current,
@@ -173,7 +178,8 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const named = fitting(people, room / 4);
         const texts = [...named, ...answered, ...taught, ...working.flatMap((one) => one.lines)];
         const rest = roomBeside(room, texts, [statements, left, noted]);
-        const passages = recalledLines(agent, recalled, limitsOf(wanted, usable, Math.min(rest, quotable)));
+        const limits = limitsOf(wanted, usableEstimated, Math.min(rest, quotable));
+        const passages = recalledLines(agent, untoldFirst(recalled, statements.shown, askedText), limits);
         const shown = [
           ...noted.sections,
           ...quoted("learned", taught, learned.length),
@@ -216,7 +222,10 @@ interface RecalledLimits {
   readonly length: number;
 }
 
-/** @param room estimated tokens that the rest of the dynamic part leaves */
+/**
+ * @param usable estimated tokens
+ * @param room estimated tokens that the rest of the dynamic part leaves
+ */
 function limitsOf(wanted: Wanted, usable: number, room: number): RecalledLimits {
   const share = Math.floor(RECALLED_SHARE[wanted] * usable);
   return {
@@ -355,6 +364,36 @@ function peopleOf(history: History, turn: TurnRange): string[] {
   return [...names];
 }
 
+/**
+ * Messages that a shown memory already tells give way to others, apart from the best ones. A memory tells a message if it is
+ * proved by it, and has all words of the question that the message has: it may be one sentence of several.
+ * @param recalled the best first
+ */
+function untoldFirst(
+  recalled: readonly EntryReference[],
+  statements: readonly RecalledStatement[],
+  question: string,
+): readonly EntryReference[] {
+  // A memory has the time and the author of its newest source.
+  const sourceOf = (at: Date, author: string): string => `${at.getTime()} ${author}`;
+  const telling = Map.groupBy(statements, ({ at, assertedBy }) => sourceOf(at, assertedBy));
+  if (telling.size === 0) return recalled;
+  const asked = tellingTerms(question);
+  const isTold = ({ at, author, text }: EntryReference): boolean => {
+    const told = telling.get(sourceOf(at, author)) ?? [];
+    if (told.length === 0) return false;
+    const said = asked.intersection(tellingTerms(text ?? ""));
+    const inAll = tellingTerms(told.map(({ statement }) => statement).join("\n"));
+    return said.size > 0 && said.isSubsetOf(inAll);
+  };
+  const others = recalled.slice(BEST_PASSAGES);
+  return [
+    ...recalled.slice(0, BEST_PASSAGES),
+    ...others.filter((one) => !isTold(one)),
+    ...others.filter(isTold),
+  ];
+}
+
 /** A recalled message. Its head depends on the one before it. */
 interface Passage {
   readonly said: EntryReference;
@@ -412,12 +451,18 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   });
 }
 
+interface RememberedSections {
+  readonly sections: readonly Section[];
+  readonly tokens: number;
+  readonly shown: readonly RecalledStatement[];
+}
+
 /** Pages of people, then what else was recalled; no statement stands in both. @param room estimated tokens of all */
 function rememberedSections(
   agent: Agent,
   remembered: readonly RecalledStatement[],
   { room, usable }: { readonly room: number; readonly usable: number },
-): { readonly sections: readonly Section[]; readonly tokens: number } {
+): RememberedSections {
   const pages = personPages(
     agent,
     remembered,
@@ -431,6 +476,7 @@ function rememberedSections(
       ...quoted("remembered", lines, others.length),
     ],
     tokens: tokensOf([...pages.lines, ...lines]),
+    shown: [...pages.shown, ...others.slice(0, lines.length)],
   };
 }
 

@@ -8,8 +8,8 @@ import { type Wanted, wantedBy } from "../memory/recall-worth.ts";
 /** Most recalled entries, and most memories, of a turn, by how much its messages ask for. */
 const LIMITS: Readonly<Record<Wanted, { readonly entries: number; readonly memories: number }>> = {
   told: { entries: 20, memories: 6 },
-  one: { entries: 120, memories: 24 },
-  several: { entries: 160, memories: 36 },
+  one: { entries: 120, memories: 36 },
+  several: { entries: 160, memories: 48 },
 };
 
 /** The parts of a message that a look-up uses. */

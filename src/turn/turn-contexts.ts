@@ -1,6 +1,6 @@
 import { steadyNow } from "../async/clock.ts";
 import { type Fit, fitContext } from "../context/emergency.ts";
-import { type Budget, extractTokens, tokenBudgetAt, usableTokens } from "../context/usage.ts";
+import { type Budget, extractTokens, partAt, tokenBudgetAt, usableTokens } from "../context/usage.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { History, TurnRange } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
@@ -143,8 +143,8 @@ export class TurnContexts {
       const { scene } = this.#channel;
       const now = this.#now;
       const found = isSeeing ? this.#found : withoutImages(this.#found);
-      const usable = usableTokens(budget);
-      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, usable };
+      const sizes = { usable: usableTokens(budget), usableEstimated: partAt(budget, 1) };
+      const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, ...sizes };
       return fitContext(contextSources(agent, situation), budget);
     };
   }

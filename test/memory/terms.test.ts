@@ -8,6 +8,7 @@ import {
   chooseTerms,
   findPieces,
   orQuery,
+  pickQuery,
   saidQuery,
   tellingLiterals,
 } from "../../src/memory/terms.ts";
@@ -37,7 +38,7 @@ describe("the terms of a search", () => {
     const small = chooseTerms(["the", "deploy", "friday", "zeppelin"], frequencies, 100);
     assert.deepEqual(small.pick, ["zeppelin", "friday", "deploy", "the"]);
     assert.deepEqual(chooseTerms(["the"], frequencies, 1e9).pick, ["the"]);
-    assert.deepEqual(chooseTerms([], frequencies, 100), { pick: [], rank: [] });
+    assert.deepEqual(chooseTerms([], frequencies, 100), { pick: [], pairs: [], rank: [] });
   });
 
   test("are bounded, and those that pick are the first of those that rank", () => {
@@ -45,7 +46,7 @@ describe("the terms of a search", () => {
     fc.assert(
       fc.property(lexemes, shares, fc.nat({ max: 1e6 }), (words, known, size) => {
         const frequencies = new Map(words.map((word, index) => [word, known[index] ?? 0]));
-        const { pick, rank } = chooseTerms(words, frequencies, size);
+        const { pick, pairs, rank } = chooseTerms(words, frequencies, size);
         assert.ok(rank.length === Math.min(32, words.length));
         assert.deepEqual(
           pick,
@@ -54,6 +55,12 @@ describe("the terms of a search", () => {
         assert.ok(pick.length >= Math.min(1, words.length));
         const expected = pick.reduce((sum, word) => sum + (frequencies.get(word) ?? 0) * size, 0);
         assert.ok(pick.length === 1 || expected <= CANDIDATES + 1e-6);
+        const together = pairs.reduce(
+          (sum, [one, other]) => sum + (frequencies.get(one) ?? 0) * (frequencies.get(other) ?? 0) * size,
+          0,
+        );
+        assert.ok(pairs.length <= 12 && together <= CANDIDATES + 1e-6);
+        assert.ok(pairs.flat().every((word) => !pick.includes(word)));
       }),
     );
   });
@@ -66,6 +73,36 @@ describe("the terms of a search", () => {
     assert.equal(orQuery([]), "");
     assert.equal(saidQuery(["o'clock", "~寿司", "=tea"]), "'o''clock':A | '~寿司' | '=tea'");
   });
+});
+
+test("terms pick in pairs where each alone would bring too much, the rarest pairs first", () => {
+  const frequencies = new Map([
+    ["ann", 0.1],
+    ["dog", 0.05],
+    ["walk", 0.03],
+    ["the", 0.6],
+  ]);
+  const { pick, pairs } = chooseTerms(["ann", "the", "dog", "walk", "zeppelin"], frequencies, 4000);
+  assert.deepEqual(pick, ["zeppelin"]);
+  assert.deepEqual(
+    pairs,
+    [
+      ["walk", "dog"],
+      ["walk", "ann"],
+      ["dog", "ann"],
+    ],
+    "in more than a thousand entries no term picks",
+  );
+  assert.equal(
+    pickQuery({ pick, pairs: pairs.slice(0, 2) }),
+    "'zeppelin':A | ('walk':A & 'dog':A) | ('walk':A & 'ann':A)",
+  );
+  assert.equal(pickQuery({ pick: [], pairs: [] }), "");
+  const few = chooseTerms(["ann", "dog", "walk"], frequencies, 9000);
+  assert.deepEqual(few.pick, ["walk"]);
+  assert.deepEqual(few.pairs, [["dog", "ann"]]);
+  assert.deepEqual(chooseTerms(["ann", "dog", "walk"], frequencies, 9900).pairs, [["dog", "ann"]]);
+  assert.deepEqual(chooseTerms(["ann", "dog", "walk"], frequencies, 10_100).pairs, []);
 });
 
 describe("the pieces of a query", () => {

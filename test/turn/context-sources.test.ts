@@ -82,6 +82,64 @@ test("a question is shown more of what was recalled, and longer, than what is to
   assert.match(text, /: 9 (?:mill race ){30}$/m);
 });
 
+test("what a question is shown is measured as the model counts", () => {
+  const lines = Array.from({ length: 60 }, (_, index) => {
+    return { seq: 2 * index + 1, at, author: "Ben", text: `${index} ${"mill race ".repeat(30)}` };
+  });
+  const tokensOf = (sizes: { readonly usable: number; readonly usableEstimated?: number }): number => {
+    const { history, turn } = asked("where is it?");
+    const sources = contextSources(defaultAgent(), {
+      history,
+      turn,
+      ...NOTHING_LOOKED_UP,
+      recalled: lines,
+      now: at,
+      scene: { platform: "terminal", channel: "general", names: [], fileNames: [] },
+      ...sizes,
+    });
+    const { sections } = sources.dynamic.make(null);
+    return sections.find(({ key }) => key === "recalled")?.tokens.after ?? 0;
+  };
+  const plain = tokensOf({ usable: 8000 });
+  assert.ok(plain > 1800 && plain <= 2000, String(plain));
+  const more = tokensOf({ usable: 8000, usableEstimated: 10_000 });
+  assert.ok(more > 2300 && more <= 2500, String(more));
+});
+
+test("messages that a shown memory tells give way to others, but for the best four", () => {
+  const lines = Array.from({ length: 60 }, (_, index) => {
+    const said = new Date(at.getTime() + index * 60_000);
+    return { seq: 2 * index + 1, at: said, author: "Ben", text: `${index} ${"mill race ".repeat(10)}` };
+  });
+  const told = (
+    index: number,
+    assertedBy = "Ben",
+    statement = "Ben was at the race of the mill.",
+  ): RecalledStatement => {
+    return { type: "fact", assertedBy, at: lines[index]?.at ?? at, statement };
+  };
+  const shownWith = (statements: readonly RecalledStatement[], room: number): number[] => {
+    const { sections } = sourcesOf(asked("where is the mill race?"), lines, statements).dynamic.make(
+      null,
+      room,
+    );
+    const text = sections.find(({ key }) => key === "recalled")?.text ?? "";
+    return [...text.matchAll(/Ben: (\d+) mill/g)].map(([, index]) => Number(index));
+  };
+  const count = shownWith([told(0, "Ann"), told(5, "Ann")], 1600).length;
+  const first = Array.from({ length: count }, (_, index) => index);
+  assert.ok(count > 10 && count < 50, String(count));
+  assert.deepEqual(shownWith([told(0, "Ann"), told(5, "Ann")], 1600), first, "nothing tells them");
+  assert.deepEqual(
+    shownWith([told(0), told(5)], 1600),
+    [...first.filter((index) => index !== 5), count],
+    "the best stay",
+  );
+  const half = [told(0), told(5, "Ben", "Ben was at the water of the mill.")];
+  assert.ok(shownWith(half, 1600).includes(5), "the memory lacks a word of the question");
+  assert.equal(shownWith([told(0), told(5)], 20_000).includes(5), true, "there is room for all");
+});
+
 test("what was recalled takes the room that nothing else in the dynamic part needs", () => {
   const lines = Array.from({ length: 60 }, (_, index) => {
     return { seq: 2 * index + 1, at, author: "Ben", text: `${index} ${"mill race ".repeat(10)}` };
