@@ -25,6 +25,7 @@ const STYLE = `
   }
 }
 * { box-sizing: border-box; }
+html { scrollbar-gutter: stable; }
 body { margin: 0 auto; max-width: 72rem; padding: 16px; background: var(--bg); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
 a { color: var(--link); }
 h1 { font-size: 28px; margin: 16px 0; overflow-wrap: anywhere; }
@@ -61,7 +62,7 @@ form.act { display: inline-block; margin: 4px 8px 4px 0; }
 form.filter { margin: 8px 0; display: flex; gap: 8px 16px; flex-wrap: wrap; align-items: end; }
 form.filter input { width: 16rem; }
 nav.strip { gap: 4px 12px; font-variant-numeric: tabular-nums; }
-nav.strip [aria-current] { font-weight: 700; text-decoration: none; }
+nav [aria-current] { font-weight: 700; text-decoration: none; }
 svg.bars { display: block; width: 100%; margin: 8px 0; }
 svg.bars .wait { fill: var(--line); }
 svg.bars .work { fill: var(--band); }

@@ -20,9 +20,9 @@ export function refusalOf(role: Role, method: string, path: string): string | nu
   return PATHS_OF_VIEWERS.has(path) ? null : "This is not shown to viewers.";
 }
 
-/** The navigation of a role. Pure. */
-export function linksOf(role: Role): readonly Link[] {
+/** The navigation of a role, for the place of a path. Pure. */
+export function linksOf(role: Role, here: string): readonly Link[] {
   return PLACES.flatMap(({ path, name }) =>
-    name === null || refusalOf(role, "GET", path) !== null ? [] : [{ path, name }],
+    name === null || refusalOf(role, "GET", path) !== null ? [] : [{ path, name, isHere: path === here }],
   );
 }

@@ -16,6 +16,8 @@ export type Markup = ReturnType<typeof html>;
 export interface Link {
   readonly path: string;
   readonly name: string;
+  /** It is the shown place. */
+  readonly isHere: boolean;
 }
 
 /** A whole document. @param session null: nobody is signed in, and nothing is named @param links of the navigation */
@@ -41,7 +43,9 @@ export function wholePage(
           ${
             session === null
               ? ""
-              : html`<nav>${links.map(({ path, name }) => html`<a href="${path}">${name}</a>`)}</nav>
+              : html`<nav>
+                    ${links.map(({ path, name, isHere }) => html`<a href="${path}" ${isHere ? html`aria-current="page"` : ""}>${name}</a>`)}
+                  </nav>
                   ${signOutForm(session)}`
           }
         </header>
@@ -242,4 +246,10 @@ export function longText(text: string): Markup {
 /** `14:05` */
 export function clock(at: number | Date, time: TimeFormat): string {
   return time.minute(new Date(at)).slice(-5);
+}
+
+/** `2026-12-03 14:05:09`: zones differ by whole minutes. */
+export function secondOf(at: number | Date, time: TimeFormat): string {
+  const date = new Date(at);
+  return `${time.minute(date)}:${String(date.getUTCSeconds()).padStart(2, "0")}`;
 }

@@ -200,7 +200,10 @@ function servePlaces(
   const showPlace = async (c: Context<Env>, { title, body, againSeconds }: Shown): Promise<Response> => {
     if (againSeconds !== undefined) c.header("refresh", String(againSeconds));
     const outcome = outcomes.take(c.var.session, c.req.query("outcome") ?? "");
-    return show(c, wholePage(title, c.var.session, linksOf(c.var.session.role), withOutcome(outcome, body)));
+    return show(
+      c,
+      wholePage(title, c.var.session, linksOf(c.var.session.role, c.req.path), withOutcome(outcome, body)),
+    );
   };
   for (const place of PLACES) page.get(place.path, async (c) => showPlace(c, await place.show(askedBy(c))));
   for (const act of ACTS)
@@ -226,7 +229,7 @@ function sentencePage(title: string, sentence: string, session: Session | null):
   const body = html`<h1>${title}</h1>
     <p>${sentence}</p>
     <p><a href="/">Overview</a></p>`;
-  return wholePage(title, session, session === null ? [] : linksOf(session.role), body);
+  return wholePage(title, session, session === null ? [] : linksOf(session.role, ""), body);
 }
 
 /** Other names are refused: a cookie of 127.0.0.1 goes to every program on this machine. */

@@ -22,8 +22,8 @@ test("an operator is refused nothing; a viewer all that does not say what they s
 
 test("the navigation has what is not refused", () => {
   assert.deepEqual(
-    linksOf("operator").map(({ path }) => path),
+    linksOf("operator", "/").map(({ path }) => path),
     PLACES.flatMap(({ name, path }) => (name === null ? [] : [path])),
   );
-  for (const { path } of linksOf("viewer")) assert.equal(refusalOf("viewer", "GET", path), null);
+  for (const { path } of linksOf("viewer", "/")) assert.equal(refusalOf("viewer", "GET", path), null);
 });

@@ -24,7 +24,7 @@ svg.timeline .job.lost { fill: none; stroke: var(--line); stroke-dasharray: 2 2;
 svg.timeline .waits { stroke: var(--band); stroke-width: 2px; stroke-dasharray: 1 3; }
 svg.timeline .landing { stroke: var(--band); }
 svg.timeline .filled { fill: var(--band); opacity: .18; }
-svg.timeline .step { stroke: var(--band); stroke-width: 2px; stroke-linecap: square; }
+svg.timeline .step { fill: none; stroke: var(--band); stroke-width: 2px; vector-effect: non-scaling-stroke; }
 svg.timeline .mark { stroke: var(--line); stroke-dasharray: 4 4; }
 svg.timeline .mark.next { stroke: var(--warn); }
 svg.timeline .cursor { stroke: var(--text); stroke-width: 2px; }

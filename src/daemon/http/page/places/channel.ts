@@ -130,7 +130,8 @@ function conversationMarkup(
 ): Markup {
   const newest = entries.at(-1);
   return html`<p class="dim">
-      As the model has it${newest === undefined ? "" : html`; <a href="#entry-${newest.seq}">to the end</a>`}
+      What the model is shown of it: summaries of old messages, then all newer ones.
+      ${newest === undefined ? "" : html`<a href="#entry-${newest.seq}">To the end</a>`}
     </p>
     ${conversation({ report, range, entries, channel, time })}
     ${position === null ? "" : [liveLine(report.channel, position), sayForm(asked, report.channel)]}`;

@@ -72,7 +72,7 @@ export function todayMarkup({ usage, budgets, compacted, schema, members }: Toda
   return html`<h2>Money today</h2>
     <p>${spent} <a href="/page/usage">By agent, channel and person</a></p>
     ${budgetTable(budgets)}
-    <h2>Compactions in a day</h2>
+    <h2>Compactions in the last 24 hours</h2>
     ${compactedMarkup(compacted)}
     <h2>Versions</h2>
     <p>Weir ${VERSION}, Node ${process.version.slice(1)}, ${describeSchema(schema)}</p>
@@ -93,13 +93,13 @@ function compactedMarkup(compacted: readonly CompactedChannel[]): Markup {
       <code>/compact</code>.
     </p>`;
   return table(
-    ["channel", "landings", "emergencies"],
+    ["channel", "summaries that landed", "of them in an emergency"],
     compacted.map(({ address, landings, emergencies }) => {
       const name = formatAddress(address);
       return [
         html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`,
         formatNumber(landings),
-        emergencies === 0 ? "0" : html`<span class="bad">${formatNumber(emergencies)}</span>`,
+        emergencies === 0 ? "0" : html`<span class="warn">${formatNumber(emergencies)}</span>`,
       ];
     }),
   );

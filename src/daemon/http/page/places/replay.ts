@@ -16,7 +16,7 @@ import { masked } from "../../masked.ts";
 import { REPLAY_ASSET } from "../assets.ts";
 import { conversation, type EntryRange, rangeBefore } from "../channel/conversation.ts";
 import { channelTabs } from "../channel/tabs.ts";
-import { type Markup, meter, replayPath, turnPath } from "../markup.ts";
+import { type Markup, meter, replayPath, secondOf, turnPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { aheadAt, around, besides, levelAt, type Moment, momentsOf, writingAt } from "../replay/moments.ts";
 import { chart } from "../timeline/chart.ts";
@@ -80,7 +80,7 @@ export const replayPlace: Place = {
   },
 };
 
-/** @param asked.at ms; null: the first at which something happened. A moment beyond that day is at its end. */
+/** @param asked.at ms; null: the first landing, or the first moment. A moment beyond that day is at its end. */
 async function readMoment(
   daemon: ReportedDaemon,
   channel: ChannelRow,
@@ -94,7 +94,10 @@ async function readMoment(
   const timeline = timelineOf({ times, now: Date.now(), span: null, shareOf, usage });
   if (timeline === null) return null;
   const [from, end] = ends(timeline);
-  const at = Math.min(end, Math.max(from, asked.at ?? momentsOf(timeline)[0]?.at ?? from));
+  const at = Math.min(
+    end,
+    Math.max(from, asked.at ?? timeline.landings[0]?.at ?? momentsOf(timeline)[0]?.at ?? from),
+  );
   const [was, summaries] = await Promise.all([
     store.replay.at(channel.id, new Date(at)),
     store.replay.summaries(channel.id, new Date(at)),
@@ -165,7 +168,7 @@ function slider(
         max="${String(end)}"
         step="${String(Math.max(1, Math.ceil((end - from) / STEPS)))}"
         value="${String(at)}"
-        aria-valuetext="${toTheSecond(at, time)}"
+        aria-valuetext="${secondOf(at, time)}"
     /></label>
     <button>Show</button>
   </form>`;
@@ -191,7 +194,7 @@ function momentMarkup(view: ReplayView, moment: ReplayedMoment, moments: readonl
     sections: [],
   };
   return html`<nav class="strip" aria-label="Moments">
-      ${step(earlier, "← earlier")} <b>${toTheSecond(at, time)}</b> ${step(later, "later →")}
+      ${step(earlier, "← earlier")} <b>${secondOf(at, time)}</b> ${step(later, "later →")}
     </nav>
     <figure class="day">
       <figcaption>
@@ -204,7 +207,7 @@ function momentMarkup(view: ReplayView, moment: ReplayedMoment, moments: readonl
           time,
           bar: { share: level ?? 0, marks },
           next: null,
-          label: `${toTheSecond(at, time)}, on the last day: ${stateSentence(moment)}`,
+          label: `${secondOf(at, time)}, on the last day: ${stateSentence(moment)}`,
           cursor: { at, level },
         })}
       </div>
@@ -267,7 +270,7 @@ function listMarkup(
         (one) =>
           html`<li>
             <a href="${replayPath(name, one.at)}" ${one.at === at ? html`aria-current="true"` : ""}
-              >${toTheSecond(one.at, time)}</a
+              >${secondOf(one.at, time)}</a
             >
             ${displayableLine(one.words)}
           </li>`,
@@ -275,10 +278,4 @@ function listMarkup(
     </ol>
     ${shown.length < all ? html`<p class="dim">Those around the moment that is shown.</p>` : ""}
   </details>`;
-}
-
-/** `2026-11-21 14:05:09` */
-function toTheSecond(at: number, time: TimeFormat): string {
-  const date = new Date(at);
-  return `${time.minute(date)}:${String(date.getUTCSeconds()).padStart(2, "0")}`;
 }

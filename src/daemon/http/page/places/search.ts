@@ -129,7 +129,7 @@ function searchBody(title: string, name: string, view: SearchView, mask: (text: 
           name="when"
           value="${mask(asked.when)}"
           maxlength="${String(MOST_FIELD)}"
-          placeholder="2026-05-07, last week, since March"
+          placeholder="last week"
       /></label>
       <button>Search</button>
     </form>

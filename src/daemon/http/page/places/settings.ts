@@ -75,7 +75,7 @@ function settingsBody(view: SettingsView): Markup {
     <p>
       ${path === null ? html`There is no file: <code>${weirCommand("init")}</code> writes one.` : html`<code>${displayableLine(path)}</code>`}
       <span class="dim">
-        A running Weir takes up what it may of a change, and says here what it does not.
+        Weir reads the file again when it changes. What waits for a start stands here.
       </span>
       ${path === null ? "" : html`<a href="/page/settings/edit">Edit it</a>`}
     </p>

@@ -14,7 +14,7 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { nextSections, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelActsPath, channelPath, type Markup, table, timeCell, turnPath } from "../markup.ts";
+import { channelActsPath, channelPath, type Markup, secondOf, table, timeCell, turnPath } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 import type { ReadingRights } from "../reading-rights.ts";
 import { entryList } from "../channel/entries.ts";
@@ -170,7 +170,8 @@ async function readSent(
   return { record, texts, same: sameSections(record.sections, next) };
 }
 
-function listBody(name: string, { newest, time, mayAct }: TurnView): Markup {
+function listBody(name: string, view: TurnView): Markup {
+  const { newest, time, mayAct } = view;
   return html`<h1>Turns of <a href="${channelPath(name)}">${displayableLine(name)}</a></h1>
     ${mayAct ? html`<p><a href="${channelActsPath(name)}">Summarise now, or stop the answer</a></p>` : ""}
     ${
@@ -180,10 +181,10 @@ function listBody(name: string, { newest, time, mayAct }: TurnView): Markup {
             ["turn", "began", "state", "took", "agent"],
             newest.map(({ turn, state, agent, startedAt, settledAt }) => [
               html`<a href="${turnPath(name, turn)}">${String(turn)}</a>`,
-              timeCell(time.minute(startedAt)),
+              timeCell(secondOf(startedAt, time)),
               stateMark(state),
               took({ startedAt, settledAt }),
-              agent === null ? "" : displayableLine(agent),
+              displayableLine(agent ?? view.channel.agent),
             ]),
           )
     }`;

@@ -140,7 +140,7 @@ function waitingBody(view: WaitingView, formToken: string): Markup {
     ${refused.length === 0 ? "" : refusedTable(refused, time)}
     <h2>Work of the agents</h2>
     ${table(
-      ["of", "waits"],
+      ["kind", "waiting"],
       work.map(({ name, line }) => [displayableLine(name), displayableLine(line)]),
     )}`;
 }

@@ -49,7 +49,8 @@ export const whatIfPlace: Place = {
       title,
       body: html`<h1>${title}</h1>
         <p>
-          <a href="${channelPath(name)}">The channel</a> · <a href="${channelActsPath(name)}">act in it</a>
+          <a href="${channelPath(name)}">The channel</a> ·
+          <a href="${channelActsPath(name)}">summarise now, or stop the answer</a>
         </p>
         ${form(name, values)}
         ${report === null ? note(isTried) : outcome(masked(report, mask), config.id, settings)}`,
@@ -64,7 +65,8 @@ function note(isPlaying: boolean): Markup {
     ? html`<p role="status">The log is played again. This page looks for the outcome by itself.</p>`
     : html`<p class="dim">
         Change a number: the channel's log is played again with it, without a model, and compared with today's
-        settings. A long log takes a minute. Nothing is changed.
+        settings. A long log takes a minute. It is a calculation: the channel and the configuration stay as
+        they are.
       </p>`;
 }
 

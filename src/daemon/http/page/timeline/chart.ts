@@ -26,6 +26,9 @@ const LEVEL = { top: 148, bottom: 236 };
 const AXIS_TEXT = 254;
 const HEIGHT = 260;
 
+/** Of the level's own coordinates. */
+const WIDE = 1000;
+
 /** Least height of a reply's tick, CSS pixels. */
 const LEAST_TICK = 3;
 /** Least width of a bar, per cent of the axis. */
@@ -203,8 +206,7 @@ function levelMarkup(
 ): Markup {
   const shares = marks.map(({ share }) => share);
   const yOf = levelScale({ share: now, marks });
-  return html`${level.map((step, index) => levelStep(step, level[index + 1] ?? null, axis, yOf))}
-  ${marks.map(({ share }) => markLine("mark", yOf(share)))}
+  return html`${levelLine(level, axis, yOf)} ${marks.map(({ share }) => markLine("mark", yOf(share)))}
   ${marks
     .filter(({ share }) => share === Math.max(...shares))
     .map(({ share, label }) => html`<text x="0" y="${Number(yOf(share)) - 4}">${label}</text>`)}
@@ -248,23 +250,14 @@ function markLine(name: string, y: string): Markup {
   return html`<line class="${name}" x1="0" x2="100%" y1="${y}" y2="${y}" />`;
 }
 
-function levelStep(
-  { at, share }: LevelStep,
-  next: LevelStep | null,
-  axis: Axis,
-  yOf: (share: number) => string,
-): Markup | "" {
-  if (next === null) return "";
-  const [from, to] = [x(at, axis), x(next.at, axis)];
-  const wide = `${((placeOf(next.at, axis) - placeOf(at, axis)) * 100).toFixed(2)}%`;
-  const y = yOf(share);
-  return html`<rect
-      class="filled"
-      x="${from}"
-      width="${wide}"
-      y="${y}"
-      height="${(LEVEL.bottom - Number(y)).toFixed(1)}"
-    />
-    <line class="step" x1="${from}" x2="${to}" y1="${y}" y2="${y}" />
-    <line class="step" x1="${to}" x2="${to}" y1="${y}" y2="${yOf(next.share)}" />`;
+/** Its own coordinates, since a path has none in per cent. */
+function levelLine(level: readonly LevelStep[], axis: Axis, yOf: (share: number) => string): Markup | "" {
+  const [first, last] = [level[0], level.at(-1)];
+  if (first === undefined || last === undefined) return "";
+  const xOf = (at: number): string => (placeOf(at, axis) * WIDE).toFixed(1);
+  const line = level.map(({ at, share }) => `${xOf(at)} ${yOf(share)}`).join("L");
+  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDE} ${HEIGHT}" preserveAspectRatio="none">
+    <path class="filled" d="M${xOf(first.at)} ${LEVEL.bottom}L${line}L${xOf(last.at)} ${LEVEL.bottom}z" />
+    <path class="step" d="M${line}" />
+  </svg>`;
 }

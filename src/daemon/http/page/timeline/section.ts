@@ -10,7 +10,7 @@ import { headline, jobEnd, levelSentence, replySentence, seconds } from "./sente
 import { type JobBar, quantile, SPANS, type Timeline } from "./timeline.ts";
 
 const LEGEND =
-  "Shaded behind the replies: a summary was being written. The taller a bar, the more urgent; dotted: written ahead, it waits for its mark.";
+  "Violet replies came while a summary was being written, which is shaded. Compactions: the taller, the more urgent; a dotted line behind one: its summary is ready and waits for its mark. Where a thin line goes down, a summary took the place of its messages, and the level fell by so many tokens; between requests the level is an estimate.";
 /** Compactions in the table, the newest. */
 const JOBS_IN_TABLE = 20;
 
@@ -45,7 +45,7 @@ export function timelineSection({ timeline, report, bar, time, path, span }: Tim
   return html`<figure class="day">
     <figcaption><b>${head}</b> <span class="dim">${between} · ${spanLinks(path, span)}</span></figcaption>
     <div class="rows">
-      <div class="names"><span>replies</span><span>compactions</span><span>level</span></div>
+      <div class="names"><span>replies</span><span>compactions</span><span>level of the window</span></div>
       ${chart(drawn)}
     </div>
     <p class="dim">

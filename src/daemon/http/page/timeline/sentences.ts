@@ -11,11 +11,14 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(decimals)} s`;
 }
 
-/** `replies p50 1.2 s; 1.3 s while compacting`. Pure. */
+/** `Half of the replies came within 1.2 s; while a summary was being written, within 1.3 s`. Pure. */
 export function headline({ waits, waitsBeside }: Pick<Timeline, "waits" | "waitsBeside">): string {
-  if (waits.half === null) return "no reply in this time";
-  const beside = waitsBeside.half === null ? "" : `; ${seconds(waitsBeside.half)} while compacting`;
-  return `replies p50 ${seconds(waits.half)}${beside}`;
+  if (waits.half === null) return "No reply in this time";
+  const beside =
+    waitsBeside.half === null
+      ? ""
+      : `; while a summary was being written, within ${seconds(waitsBeside.half)}`;
+  return `Half of the replies came within ${seconds(waits.half)}${beside}`;
 }
 
 /** What the headline is made of. Pure. */

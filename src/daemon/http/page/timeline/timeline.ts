@@ -44,7 +44,7 @@ export interface JobBar {
   readonly replies: readonly Reply[];
 }
 
-/** From here on the level is this share of the usable window. */
+/** The level at a moment, as a share of the usable window. */
 export interface LevelStep {
   readonly at: number;
   readonly share: number;
@@ -72,8 +72,9 @@ export interface Timeline {
   readonly failures: readonly number[];
   readonly jobs: readonly JobBar[];
   readonly landings: readonly Landing[];
+  /** A line: the level of each request, how it grew between them, and by how much it fell at each landing. */
   readonly level: readonly LevelStep[];
-  /** All of them, also those that stand too near each other to be drawn. */
+  /** The level from each of these moments on, as requests measured it. */
   readonly measured: readonly LevelStep[];
   /** All replies on the axis, and those that came while a summary was being written. */
   readonly waits: Waits;
@@ -106,7 +107,7 @@ const CALM_MS = HOUR;
 const MARGIN = 0.02;
 /** Landings within this share of the axis are one. */
 const NEAR = 0.06;
-/** Of the steps of the level within this share of the axis, the last is shown. */
+/** Points of the level within this share of the axis stand at one place. */
 const FINEST = 1 / 400;
 
 const MIDDLE = 0.5;
@@ -131,7 +132,7 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
   if (axis === null) return null;
   const isOn = (at: number): boolean => at >= axis.from && at <= axis.to;
   const shown = replies.filter(({ at }) => isOn(at));
-  const measured = stepsOf({ requests: times.requests, jobs: work, shareOf, usage }, axis);
+  const requests = requestsOf(times.requests, shareOf, axis);
   const jobs = work
     .filter(({ from, workTo, landedAt }) => from <= axis.to && (landedAt ?? workTo) >= axis.from)
     .map((bar) => ({ ...bar, replies: shown.filter((reply) => isBeside(reply, bar)) }));
@@ -141,8 +142,8 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
     failures: failures.filter(isOn),
     jobs,
     landings: landingsOf(jobs, axis),
-    level: drawnOf(measured, axis),
-    measured,
+    level: drawnOf(lineOf(requests, work, usage, axis), axis),
+    measured: stepsOf(requests, work, usage, axis),
     waits: waitsOf(shown),
     waitsBeside: waitsOf(shown.filter((reply) => reply.isBeside)),
   };
@@ -229,50 +230,97 @@ function landingsOf(jobs: readonly Work[], axis: Axis): Landing[] {
   return landings;
 }
 
+/** A request with its level. */
+interface MeasuredRequest extends LevelStep {
+  /** Share of the usable window of one token. */
+  readonly ofToken: number;
+}
+
+function requestsOf(
+  requests: ChannelTimes["requests"],
+  shareOf: TimelineParts["shareOf"],
+  { end }: Axis,
+): MeasuredRequest[] {
+  return requests.flatMap((request) => {
+    const share = shareOf(request);
+    const at = request.at.getTime();
+    return share === null || at > end ? [] : [{ at, share, ofToken: share / Math.max(1, request.tokens) }];
+  });
+}
+
+/** Moments at which a compaction landed, ascending. */
+function landedOf(jobs: readonly Work[], { to }: Axis): { readonly at: number; readonly saved: number }[] {
+  return jobs
+    .flatMap(({ landedAt, saved }) =>
+      landedAt === null || landedAt > to ? [] : [{ at: landedAt, saved: Math.max(0, saved) }],
+    )
+    .toSorted((a, b) => a.at - b.at);
+}
+
 /**
  * The level from request to request. Requests are measured, landings are not: where one lies between two requests, the level
  * falls there to that of the request after it, if it is lower.
  */
 function stepsOf(
-  {
-    requests,
-    jobs,
-    shareOf,
-    usage,
-  }: Pick<TimelineParts, "shareOf" | "usage"> &
-    Pick<ChannelTimes, "requests"> & { readonly jobs: readonly Work[] },
+  requests: readonly MeasuredRequest[],
+  jobs: readonly Work[],
+  usage: number,
   axis: Axis,
 ): LevelStep[] {
-  const measured = requests
-    .flatMap((request) => {
-      const share = shareOf(request);
-      return share === null ? [] : [{ at: request.at.getTime(), share }];
-    })
-    .filter(({ at }) => at <= axis.end);
-  const landed = jobs
-    .flatMap(({ landedAt }) => landedAt ?? [])
-    .filter((at) => at <= axis.to)
-    .toSorted((a, b) => a - b);
+  const landed = landedOf(jobs, axis);
   const steps: LevelStep[] = [];
-  for (const [index, one] of measured.entries()) {
-    steps.push(one);
-    const next = measured[index + 1] ?? { at: axis.end, share: usage };
-    const fall = landed.find((at) => at > one.at && at < next.at);
-    if (fall !== undefined && next.share < one.share) steps.push({ at: fall, share: next.share });
+  for (const [index, { at: from, share }] of requests.entries()) {
+    steps.push({ at: from, share });
+    const next = requests[index + 1] ?? { at: axis.end, share: usage };
+    const fall = landed.find(({ at }) => at > from && at < next.at);
+    if (fall !== undefined && next.share < share) steps.push({ at: fall.at, share: next.share });
   }
   steps.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
   return steps;
 }
 
-/** The steps on the axis, the last of those that a drawing shows at one place. */
-function drawnOf(steps: readonly LevelStep[], axis: Axis): LevelStep[] {
-  const before = steps.findLast(({ at }) => at < axis.from);
-  const within = steps.filter(({ at }) => at >= axis.from);
+/**
+ * The same as a line. Messages come between two requests as well: what they added is what the landings between them took, and the
+ * difference of the two. It is drawn as growth until the first landing.
+ */
+function lineOf(
+  requests: readonly MeasuredRequest[],
+  jobs: readonly Work[],
+  usage: number,
+  axis: Axis,
+): LevelStep[] {
+  const landed = landedOf(jobs, axis);
+  const line: LevelStep[] = [];
+  for (const [index, { at: from, share, ofToken }] of requests.entries()) {
+    line.push({ at: from, share });
+    const next = requests[index + 1] ?? { at: axis.end, share: usage };
+    const falls = landed
+      .filter(({ at }) => at > from && at < next.at)
+      .map(({ at, saved }) => ({ at, by: saved * ofToken }));
+    let level = falls.reduce((sum, { by }) => sum + by, next.share);
+    if (falls.length > 0) level = Math.max(level, share);
+    for (const { at, by } of falls) {
+      line.push({ at, share: level });
+      level -= by;
+      line.push({ at, share: level });
+    }
+    // It fell for another reason: a reset, a deletion, an omission.
+    const before = falls.length === 0 ? share : level;
+    if (next.share < before) line.push({ at: next.at, share: before });
+  }
+  line.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
+  return line;
+}
+
+/** The points on the axis: of those that a drawing shows at one place the first, the highest and the last. */
+function drawnOf(line: readonly LevelStep[], axis: Axis): LevelStep[] {
+  const before = line.findLast(({ at }) => at < axis.from);
+  const within = line.filter(({ at }) => at >= axis.from);
   const shown = before === undefined ? within : [{ ...before, at: axis.from }, ...within];
-  const cell = ({ at }: LevelStep): number => Math.floor(placeOf(at, axis) / FINEST);
-  return shown.filter((step, index) => {
-    const next = shown[index + 1];
-    return next === undefined || cell(next) !== cell(step);
+  const cells = Map.groupBy(shown, ({ at }) => Math.floor(placeOf(at, axis) / FINEST));
+  return [...cells.values()].flatMap((cell) => {
+    const highest = cell.reduce((most, one) => (one.share > most.share ? one : most));
+    return cell.filter((one, index) => one === highest || index === 0 || index === cell.length - 1);
   });
 }
 

@@ -69,7 +69,7 @@ test("money has the figures of `weir usage`, and landings and emergencies are th
   const body = await overview();
   assert.match(
     body,
-    /<a href="\/page\/channel\?id=test%3A%3Cb%3Equay">test:&lt;b&gt;quay<\/a><\/td><td>1<\/td><td><span class="bad">1<\/span>/,
+    /<a href="\/page\/channel\?id=test%3A%3Cb%3Equay">test:&lt;b&gt;quay<\/a><\/td><td>1<\/td><td><span class="warn">1<\/span>/,
   );
   const [, compacted = ""] = /Compactions in a day([^]*?)Versions/.exec(body) ?? [];
   assert.doesNotMatch(compacted, /pier/);

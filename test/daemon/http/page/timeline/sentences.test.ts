@@ -12,10 +12,13 @@ const NONE = { count: 0, half: null, most: null };
 const ALL = { count: 1412, half: 1200, most: 4000 };
 
 test("the headline sets replies beside compactions against all of them", () => {
-  assert.equal(headline({ waits: NONE, waitsBeside: NONE }), "no reply in this time");
-  assert.equal(headline({ waits: ALL, waitsBeside: NONE }), "replies p50 1.2 s");
+  assert.equal(headline({ waits: NONE, waitsBeside: NONE }), "No reply in this time");
+  assert.equal(headline({ waits: ALL, waitsBeside: NONE }), "Half of the replies came within 1.2 s");
   const beside = { count: 38, half: 1290, most: 4200 };
-  assert.equal(headline({ waits: ALL, waitsBeside: beside }), "replies p50 1.2 s; 1.3 s while compacting");
+  assert.equal(
+    headline({ waits: ALL, waitsBeside: beside }),
+    "Half of the replies came within 1.2 s; while a summary was being written, within 1.3 s",
+  );
 });
 
 test("a sentence says what was measured, how often, and what failed", () => {

@@ -122,7 +122,7 @@ test("a summary that waits for its mark is no work meanwhile, and lands with its
   assert.deepEqual(timeline.landings, [{ at: NOON + 171_000, saved: 8800, count: 2 }]);
 });
 
-test("the level falls at a landing to what the next request measures, and ends with the report's", () => {
+test("the level is measured by requests, grows until a landing, falls there by what it took, and ends with the report's", () => {
   const request = (seconds: number, tokens: number, agent: null | "guest" = null): TimedRequest => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a branded name
     return { at: at(seconds), tokens, agent: agent as TimedRequest["agent"], model: "main" };
@@ -136,16 +136,63 @@ test("the level falls at a landing to what the next request measures, and ends w
       request(160, 50, "guest"),
       request(180, 450),
     ],
-    jobs: [job({}), job({ createdAt: at(151), endedAt: at(155) })],
+    jobs: [
+      job({ sourceTokens: 700, summaryTokens: 100 }),
+      job({ createdAt: at(151), endedAt: at(155), sourceTokens: 90, summaryTokens: 60 }),
+      job({ createdAt: at(155), endedAt: at(158), sourceTokens: 20, summaryTokens: 30 }),
+    ],
+  });
+  const rounded = (line: readonly { readonly at: number; readonly share: number }[] = []): number[][] =>
+    line.map(({ at: time, share }) => [(time - NOON) / 1000, Number(share.toFixed(3))]);
+  assert.deepEqual(rounded(timeline?.level), [
+    [10, 0.7],
+    [90, 0.9],
+    // 0.4 after it and 0.6 that it took.
+    [120, 1],
+    [120, 0.4],
+    [150, 0.4],
+    [155, 0.48],
+    [155, 0.45],
+    [158, 0.45],
+    [158, 0.45],
+    [180, 0.45],
+    [200, 0.5],
+    [203.9, 0.5],
+  ]);
+  assert.deepEqual(rounded(timeline?.measured), [
+    [10, 0.7],
+    [90, 0.9],
+    [120, 0.4],
+    [150, 0.4],
+    [180, 0.45],
+    [200, 0.5],
+    [203.9, 0.5],
+  ]);
+});
+
+test("the level that falls without a landing stays until the request that measures it", () => {
+  const request = (seconds: number, tokens: number): TimedRequest => ({
+    at: at(seconds),
+    tokens,
+    agent: null,
+    model: "main",
+  });
+  const timeline = draw({
+    turns: [turn(5, 6)],
+    requests: [request(10, 900), request(60, 100), request(90, 800), request(150, 200)],
+    jobs: [job({ sourceTokens: 150, summaryTokens: 50 })],
   });
   assert.deepEqual(
-    timeline?.level.map(({ at: time, share }) => [(time - NOON) / 1000, share]),
+    timeline?.level.map(({ at: time, share }) => [(time - NOON) / 1000, Number(share.toFixed(3))]),
     [
-      [10, 0.7],
-      [90, 0.9],
-      [120, 0.4],
-      [150, 0.4],
-      [180, 0.45],
+      [10, 0.9],
+      [60, 0.9],
+      [60, 0.1],
+      [90, 0.8],
+      [120, 0.8],
+      [120, 0.7],
+      [150, 0.7],
+      [150, 0.2],
       [200, 0.5],
       [203.9, 0.5],
     ],
