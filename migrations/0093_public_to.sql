@@ -26,9 +26,10 @@ create or replace function said_in_public(p_channel bigint, p_seqs bigint[]) ret
 $$;
 
 -- Returns whether everybody of the workspace may read a memory: its channel is public, its words were said in public, and nothing that
--- its writer had read was not. What `memory_scope` shares has passed that for each of its terms. Writes nothing.
+-- its writer had read was not. What a tool has found is not shared. What `memory_scope` shares has passed that for each of its terms. Writes nothing.
 create function remembered_in_public(p_memory memories) returns boolean language sql stable as $$
-  select exists (select from channels c where c.id = p_memory.channel_id and c.kind = 'channel' and c.is_private = false)
+  select p_memory.tool is null
+     and exists (select from channels c where c.id = p_memory.channel_id and c.kind = 'channel' and c.is_private = false)
      and not exists (
        select from memory_sources s
         where s.memory_id = p_memory.id

@@ -37,22 +37,11 @@ const THREAD = (parent: string): Partial<InboundMessage> => ({
 });
 
 /** Everything that is planted in each room. */
-const PLANTED = [
-  "room",
-  "name",
-  "said",
-  "ask",
-  "args",
-  "answer",
-  "memory",
-  "edit",
-  "summary",
-  "tail",
-] as const;
+const PLANTED = ["room", "name", "said", "ask", "answer", "memory", "edit", "summary", "tail"] as const;
 /** Where something happens between: what is said by a person then, is remembered and answered. */
 const PLANTED_LATER = ["between", "later", "latermemory", "lateranswer"] as const;
-/** What a server said, a platform refused, and an agent wants to do: the operator's alone. */
-const OPERATORS = ["reason", "refusal", "pending"] as const;
+/** What a tool was asked for, a server said, a platform refused, and an agent wants to do: the operator's alone. */
+const OPERATORS = ["args", "reason", "refusal", "pending"] as const;
 
 export const ROOMS: Readonly<Record<string, Room>> = {
   pub: { is: { isPrivate: false }, shown: PLANTED },
@@ -64,19 +53,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   once: { is: { isPrivate: true }, shown: ["room", "name", "later", "latermemory", "tail"] },
   gap: {
     is: { isPrivate: false },
-    shown: [
-      "room",
-      "name",
-      "said",
-      "ask",
-      "args",
-      "answer",
-      "memory",
-      "edit",
-      "later",
-      "latermemory",
-      "tail",
-    ],
+    shown: ["room", "name", "said", "ask", "answer", "memory", "edit", "later", "latermemory", "tail"],
   },
   edited: {
     is: { isPrivate: false },

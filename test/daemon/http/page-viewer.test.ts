@@ -178,6 +178,9 @@ test("on no route, by no name of a channel and with no id of another one, a view
   }
   const missing = [...WORDS].filter(([word, isShown]) => isShown && !seen.has(word)).map(([word]) => word);
   assert.deepEqual(missing, [], "what was said in public is read");
+  const pub = encodeURIComponent(places.find(({ room }) => room === "pub")?.address ?? "");
+  const { body } = await page.get(`/page/source?id=${pub}&from=1&to=9`, viewer);
+  assert.match(body, /search_history answers\][^]*?not shown to viewers/, "what a tool returned is not read");
   const readable = [...statuses].filter(([, codes]) => codes.has(200)).map(([path]) => path);
   assert.deepEqual(readable.toSorted(), [
     "/",

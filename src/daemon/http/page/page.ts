@@ -289,14 +289,14 @@ async function runAct(
   if (on === null) throw new HTTPException(400, { message: "The form names nothing that there is here." });
   const audit = (outcome: string): void =>
     log.info({ act: act.path, on, session: session.id, outcome }, "page_act");
-  const inTime: InTime = async (work) => {
+  const inTime: InTime = async (work, isDone = () => true) => {
     const ended = await withDeadline(
       work.then((value) => ({ value })),
       ACT_MS,
     );
     if (ended === null)
       void work.then(
-        () => audit("done, late"),
+        (value) => audit(isDone(value) ? "done, late" : "refused, late"),
         (error: unknown) => {
           audit("failed, late");
           log.warn({ path: act.path, why: errorMessage(error) }, "page_request_failed");

@@ -75,8 +75,14 @@ export interface Act {
   run(asked: Asked, form: Form, inTime: InTime): Promise<Done | Shown>;
 }
 
-/** @returns null: it goes on, and the log says how it ends */
-export type InTime = <Result>(work: Promise<Result>) => Promise<{ readonly value: Result } | null>;
+/**
+ * @param isDone whether a late outcome is one; default: it is, unless it failed
+ * @returns null: it goes on, and the log says how it ends
+ */
+export type InTime = <Result>(
+  work: Promise<Result>,
+  isDone?: (value: Result) => boolean,
+) => Promise<{ readonly value: Result } | null>;
 
 /** How long an act is waited for, ms: less than the server lets a connection be silent. */
 export const ACT_MS = 5000;

@@ -69,7 +69,10 @@ export class ReadingRights {
     return channel;
   }
 
-  /** The same entries; in place of one that may not be read stands a notice without its author and text. */
+  /**
+   * The same entries; in place of one that may not be read stands a notice without its author and text. What tools were asked for
+   * and returned nobody has posted: it may be of the operator's files, or of servers.
+   */
   async entries(
     { publicTexts }: Stores,
     channel: Pick<ChannelRow, "id" | "kind" | "isPrivate">,
@@ -78,13 +81,13 @@ export class ReadingRights {
     if (this.isAll) return entries;
     const seqs = entries.map(({ seq }) => seq);
     const said = this.reads(channel) ? await publicTexts.said(channel.id, seqs) : new Set();
-    const quoted = entries.flatMap((entry) => (entry.kind === "tool_result" ? entry.memories : []));
-    const known = await publicTexts.memories(quoted.map(({ id }) => id));
     return entries.map((entry): Entry => {
       const audience = { isOpen: isPublic(channel), wasOpen: said.has(entry.seq) };
       if (!mayRead(this.role, audience)) return hidden(entry);
-      if (entry.kind !== "tool_result") return entry;
-      return { ...entry, memories: entry.memories.filter(({ id }) => known.has(id)) };
+      if (entry.kind === "tool_call")
+        return { ...entry, calls: entry.calls.map((call) => ({ ...call, arguments: NOT_SHOWN })) };
+      if (entry.kind === "tool_result") return { ...entry, text: NOT_SHOWN, references: [], memories: [] };
+      return entry;
     });
   }
 
