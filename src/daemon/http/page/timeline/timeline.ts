@@ -98,7 +98,7 @@ const HOUR = 60 * MINUTE;
 /** Lengths of the axis that may be asked for, ms. */
 export const SPANS: readonly number[] = [10, 30, 60, 180, 360, 720, 1440].map((minutes) => minutes * MINUTE);
 const DAY = 24 * HOUR;
-const SHORTEST = 2 * MINUTE;
+const SHORTEST = MINUTE;
 const STEPS: readonly number[] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360].map((minutes) => minutes * MINUTE);
 const MOST_TICKS = 8;
 /** An axis ends now if something happened so lately. */
