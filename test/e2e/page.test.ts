@@ -8,7 +8,7 @@ import axe from "axe-core";
 import { findBrowser, startBrowser, type Tab } from "../support/browser.ts";
 import { openHome, openSeed } from "../support/e2e.ts";
 import { openLoopbackWorld } from "../support/e2e-loopback.ts";
-import { echo } from "../support/e2e-model.ts";
+import { echo, Gate } from "../support/e2e-model.ts";
 import { ask, type HttpAnswer } from "../support/http-client.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { formsIn } from "../support/page.ts";
@@ -128,6 +128,8 @@ test("a channel's log is played again with other settings, as `weir tune` does i
   assert.match(refused.body, /target/);
 });
 
+/** Messages after which some are older than those that a summary leaves. */
+const ENOUGH = 12;
 const NO_BROWSER = "neither Chromium nor Chrome is installed here";
 const program = findBrowser();
 const PLACES = [
@@ -226,6 +228,46 @@ suite("what a browser shows", { skip: program === null ? NO_BROWSER : false }, (
           assert.deepEqual(broken, [], `${where}, ${scheme}, ${width} pixels`);
         }
     }
+    assert.deepEqual(tab.errors, []);
+  });
+
+  test("by the keyboard alone somebody talks, reads the answer while it is written, and opens the summary that lands to its source", async () => {
+    await using browser = await startBrowser(program ?? "");
+    const tab = await browser.newTab();
+    await signIn(tab);
+    const here = "/page/channel?id=terminal:main";
+    const where = `http://${host}${here}`;
+    await tab.open(where);
+    const gate = new Gate();
+    model.respond(() => gate.between("The harbour", " is open until ten."));
+    await tab.tabTo("here.id === 'say'");
+    await tab.call("Input.insertText", { text: "when does the harbour close?" });
+    await tab.tabTo("here.textContent.trim() === 'Say it'");
+    await tab.untilLoaded(async () => tab.press("Enter", "\r"));
+    const shown = "document.querySelector('ol.log').textContent";
+    await tab.until(`${shown}.includes('The harbour') && !${shown}.includes('until ten')`);
+    gate.open();
+    await tab.until(`${shown}.includes('The harbour is open until ten.')`);
+    model.respond(echo);
+    for (let count = 1; count <= ENOUGH; count++) await say(await get(here), `boat ${count} is in`);
+    // As a person says it, and as the agent repeats it.
+    await tab.until(`${shown}.split('boat ${ENOUGH} is in').length > 2`);
+    const compacted = await home.run("compact", "terminal:main");
+    assert.equal(compacted.code, 0, compacted.stderr);
+    await tab.until("document.querySelector('p.live').textContent.includes('landed')");
+    await tab.open(where);
+    await tab.tabTo("here.matches('details.band > summary')");
+    const isOpen = "document.activeElement.parentElement.open";
+    const before = await tab.value(isOpen);
+    await tab.press("Enter", "\r");
+    await tab.until(`${isOpen} !== ${String(before)}`);
+    if (before === true) await tab.press("Enter", "\r");
+    await tab.tabTo("here.textContent.includes('its source')");
+    await tab.untilLoaded(async () => tab.press("Enter", "\r"));
+    assert.match(
+      String(await tab.value("document.querySelector('main').textContent")),
+      /is the harbour open\?/,
+    );
     assert.deepEqual(tab.errors, []);
   });
 

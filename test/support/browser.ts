@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { until } from "./patience.ts";
 
 const PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /** Nothing that weakens what a page may do: a test of the page's policy would prove nothing. */
@@ -50,6 +51,10 @@ type Send = (method: string, params: object) => Promise<Readonly<Record<string, 
 
 const logEntry = z.object({ level: z.string(), text: z.string(), url: z.string().default("") });
 const evaluated = z.object({ value: z.unknown() });
+
+/** Of the keys that tests press, as Windows numbers them. */
+const KEY_CODES: Readonly<Record<string, number>> = { Tab: 9, Enter: 13 };
+const MOST_TABS = 300;
 
 /** One tab. */
 export class Tab {
@@ -107,8 +112,27 @@ export class Tab {
 
   /** Resolves once an expression is true. */
   async until(expression: string): Promise<void> {
-    const poll = `new Promise((done) => { const look = () => (${expression}) ? done(true) : setTimeout(look, 20); look(); })`;
-    assert.equal(await this.value(poll), true);
+    await until(`page of which ${expression}`, async () => (await this.value(expression)) === true);
+  }
+
+  /** Presses a key as a person does. @param text what it types; default: nothing */
+  async press(key: string, text = ""): Promise<void> {
+    const code = KEY_CODES[key] ?? 0;
+    await this.call("Input.dispatchKeyEvent", { type: "keyDown", key, windowsVirtualKeyCode: code, text });
+    await this.call("Input.dispatchKeyEvent", { type: "keyUp", key, windowsVirtualKeyCode: code });
+  }
+
+  /** Goes on by the Tab key until the focused element meets a condition. @param condition of `here`, an expression */
+  async tabTo(condition: string): Promise<void> {
+    const focused = `((here) => [here !== null && here !== document.body && (${condition}),
+      here === null || here === document.body || getComputedStyle(here).outlineStyle !== 'none'])(document.activeElement)`;
+    for (let presses = 0; presses < MOST_TABS; presses++) {
+      await this.press("Tab");
+      const [isThere, isSeen] = z.tuple([z.boolean(), z.boolean()]).parse(await this.value(focused));
+      assert.ok(isSeen, "what has the focus is marked");
+      if (isThere) return;
+    }
+    throw new Error(`the Tab key leads to nothing of which ${condition}`);
   }
 
   /** @param width CSS pixels */
