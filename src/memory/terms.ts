@@ -60,9 +60,9 @@ export function chooseTerms(
 
 /** The pairs that bring the fewest entries, as if terms stood together by chance alone. */
 function pairsOf(terms: readonly ExpectedTerm[], size: number, candidates: number): [string, string][] {
-  const paired = terms.filter(({ expected }) => expected <= MOST_PAIRED);
-  const all = paired.flatMap((one, index) =>
-    paired.slice(index + 1).map((other) => ({
+  const rare = terms.filter(({ expected }) => expected <= MOST_PAIRED);
+  const all = rare.flatMap((one, index) =>
+    rare.slice(index + 1).map((other) => ({
       lexemes: [one.lexeme, other.lexeme] satisfies [string, string],
       expected: (one.expected * other.expected) / size,
     })),
