@@ -386,12 +386,8 @@ function untoldFirst(
     const inAll = tellingTerms(told.map(({ statement }) => statement).join("\n"));
     return said.size > 0 && said.isSubsetOf(inAll);
   };
-  const others = recalled.slice(BEST_PASSAGES);
-  return [
-    ...recalled.slice(0, BEST_PASSAGES),
-    ...others.filter((one) => !isTold(one)),
-    ...others.filter(isTold),
-  ];
+  const others = Map.groupBy(recalled.slice(BEST_PASSAGES), isTold);
+  return [...recalled.slice(0, BEST_PASSAGES), ...(others.get(false) ?? []), ...(others.get(true) ?? [])];
 }
 
 /** A recalled message. Its head depends on the one before it. */

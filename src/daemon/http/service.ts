@@ -40,7 +40,7 @@ export interface HttpServiceOptions {
   readonly version: string;
   readonly monitor: Monitor;
   readonly log: Logger;
-  /** Finds the socket by which chats attach to this daemon, or null while there is none. Default: they cannot attach. */
+  /** As of `PageChatsParts`. Default: this daemon takes no chats. */
   readonly findSocket?: () => Promise<string | null>;
   /** Its token is added. */
   readonly secrets: KnownSecrets;

@@ -45,7 +45,7 @@ export class ReplayStore extends Rows {
     return readSummariesAt(this.db, channel, at);
   }
 
-  /** What was left out of the view, as far as its texts are there. */
+  /** The entries that the view left out; null: none but notices. */
   async omission(channel: ChannelId, coveredTo: Seq, omittedTo: Seq): Promise<Omission | null> {
     return readOmission(this.db, channel, coveredTo, omittedTo);
   }

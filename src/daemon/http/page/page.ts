@@ -49,7 +49,7 @@ export interface PageParts {
   readonly host: string;
   readonly port: number;
   readonly log: Logger;
-  /** Finds the socket by which chats attach to this daemon, or null while there is none. Null: they cannot attach. */
+  /** As of `PageChatsParts`; null: this daemon takes no chats. */
   readonly findSocket: (() => Promise<string | null>) | null;
   /** Ends what the page has begun. */
   readonly closing: AbortSignal;

@@ -90,6 +90,14 @@ export const ACT_MS = 5000;
 /** A field of a form; "": there is none. */
 export type Form = (name: string) => string;
 
+/** Longest address of a channel that is logged, in UTF-16 units. */
+const MOST_ADDRESS = 200;
+
+/** The channel of a form, for the audit log. */
+export function loggedChannel(form: Form): string {
+  return form("id").slice(0, MOST_ADDRESS);
+}
+
 export interface Done {
   /** The path of the place that shows the outcome. */
   readonly place: string;

@@ -70,8 +70,8 @@ export class ReadingRights {
   }
 
   /**
-   * The same entries; in place of one that may not be read stands a notice without its author and text. What tools were asked for
-   * and returned nobody has posted: it may be of the operator's files, or of servers.
+   * The same entries; in place of one that may not be read stands a notice without its author and text. The arguments
+   * and results of tools are never shown: nobody posted them, and they may quote the operator's files or a server.
    */
   async entries(
     { publicTexts }: Stores,

@@ -6,7 +6,7 @@ import { defaultSpeaker, type Intake, refusal, typedMessage } from "../../../../
 import { readTypedLine } from "../../../../platforms/terminal/typed/typed-line.ts";
 
 export interface PageChatsParts {
-  /** Finds the socket by which chats attach to this daemon; null: there is none. */
+  /** Returns the path of the daemon's chat socket; null: the daemon has none at the moment. */
   readonly findSocket: () => Promise<string | null>;
   /** Whether a live page shows the terminal's channel of that name. */
   readonly isWatched: (channel: string) => boolean;
@@ -178,8 +178,10 @@ class PageChat {
       return isCut ? null : { outcome: "failed", why: errorMessage(error) };
     } finally {
       this.#saying--;
-      clearTimeout(this.#rest);
-      this.#rest = this.#leaveLater();
+      if (!this.#isLeaving) {
+        clearTimeout(this.#rest);
+        this.#rest = this.#leaveLater();
+      }
     }
   }
 

@@ -166,7 +166,7 @@ export class ChannelWatch implements AsyncDisposable {
   /** Never rejects. */
   async #showDraft(): Promise<void> {
     const draft = this.#draft;
-    // Nobody tells that a channel has become private. The answer is of the piece that was there before: a newer one asks again.
+    // No event reports that a channel became private, so the database is asked. The answer is of the piece that was there before: a newer one asks again.
     const isRead = this.#parts.rights.isAll || (await this.#readsDraft());
     if (draft === null || this.#draft === null) return;
     if (draft.text === null || this.#draft.text === null || !isRead) {

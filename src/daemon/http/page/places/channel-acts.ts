@@ -7,7 +7,16 @@ import { STOPPED } from "../../../../platforms/platform.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import { actForm, channelActsPath, channelPath } from "../markup.ts";
-import { type Act, ACT_MS, type Asked, type Done, type InTime, type Place, type Shown } from "../place.ts";
+import {
+  type Act,
+  ACT_MS,
+  type Asked,
+  type Done,
+  type InTime,
+  loggedChannel,
+  type Place,
+  type Shown,
+} from "../place.ts";
 
 /** What an operator may do in a channel. In a cluster, the daemon that runs the channel does it. */
 export const channelActsPlace: Place = {
@@ -47,8 +56,7 @@ const ACTS_BY_NAME: ReadonlyMap<string, ChannelAct> = new Map<string, ChannelAct
 
 export const channelAct: Act = {
   path: "/page/channel-acts/act",
-  on: (form) =>
-    ACTS_BY_NAME.has(form("act")) ? `${form("act")} ${form("id").slice(0, MOST_ADDRESS)}` : null,
+  on: (form) => (ACTS_BY_NAME.has(form("act")) ? `${form("act")} ${loggedChannel(form)}` : null),
   async run({ reports: { daemon } }, form, inTime): Promise<Done> {
     const { id, address } = await findChannel(daemon, form("id"));
     const acted = await ACTS_BY_NAME.get(form("act"))?.(daemon, id, inTime);
@@ -56,9 +64,6 @@ export const channelAct: Act = {
     return { place: channelActsPath(formatAddress(address)), ...acted };
   },
 };
-
-/** Longest address of a channel that is logged, in UTF-16 units. */
-const MOST_ADDRESS = 200;
 
 async function compactNow(daemon: ReportedDaemon, channel: ChannelId): Promise<Acted> {
   const answer = await compactAtHome(daemon, channel, "", ACT_MS);

@@ -8,14 +8,12 @@ import { formatNumber } from "../../../../text/format.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import type { TalkedIn } from "../chat/page-chats.ts";
 import { actForm, channelPath, type Markup } from "../markup.ts";
-import type { Act, Asked, Done, Shown } from "../place.ts";
+import { type Act, type Asked, type Done, loggedChannel, type Shown } from "../place.ts";
 
 /** Of a message, UTF-16 units. */
 const MOST_SAID = 20_000;
 /** Longest that one of them is in a form, bytes: three of UTF-8, each written with `%`. */
 const UNIT_BYTES = 9;
-/** Longest address of a channel that is logged, in UTF-16 units. */
-const MOST_ADDRESS = 200;
 
 /** Names the first agent's channel, in which nothing may have been said yet. */
 const FIRST = `${PLATFORM_NAME}:`;
@@ -52,7 +50,7 @@ function isOfTerminal(id: string): boolean {
 export const sayAct: Act = {
   path: "/page/channel/say",
   maxBytes: UNIT_BYTES * MOST_SAID + 4096,
-  on: (form) => (isOfTerminal(form("id")) ? form("id").slice(0, MOST_ADDRESS) : null),
+  on: (form) => (isOfTerminal(form("id")) ? loggedChannel(form) : null),
   async run(asked, form, inTime): Promise<Done | Shown> {
     const { reports, chats } = asked;
     const id = form("id");

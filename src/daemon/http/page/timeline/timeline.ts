@@ -132,7 +132,9 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
   if (axis === null) return null;
   const isOn = (at: number): boolean => at >= axis.from && at <= axis.to;
   const shown = replies.filter(({ at }) => isOn(at));
-  const requests = requestsOf(times.requests, shareOf, axis);
+  const level = { at: axis.end, share: usage };
+  const gaps = gapsOf(requestsOf(times.requests, shareOf, axis), work, level, axis);
+  const end = [level, { at: axis.to, share: usage }];
   const jobs = work
     .filter(({ from, workTo, landedAt }) => from <= axis.to && (landedAt ?? workTo) >= axis.from)
     .map((bar) => ({ ...bar, replies: shown.filter((reply) => isBeside(reply, bar)) }));
@@ -142,8 +144,8 @@ export function timelineOf({ times, now, span, shareOf, usage }: TimelineParts):
     failures: failures.filter(isOn),
     jobs,
     landings: landingsOf(jobs, axis),
-    level: drawnOf(lineOf(requests, work, usage, axis), axis),
-    measured: stepsOf(requests, work, usage, axis),
+    level: drawnOf([...lineOf(gaps), ...end], axis),
+    measured: [...stepsOf(gaps), ...end],
     waits: waitsOf(shown),
     waitsBeside: waitsOf(shown.filter((reply) => reply.isBeside)),
   };
@@ -257,59 +259,55 @@ function landedOf(jobs: readonly Work[], { to }: Axis): { readonly at: number; r
     .toSorted((a, b) => a.at - b.at);
 }
 
+/** A request with the one after it, and the landings between them. The last is followed by the level of now. */
+interface Gap {
+  readonly from: MeasuredRequest;
+  readonly next: LevelStep;
+  readonly landed: ReturnType<typeof landedOf>;
+}
+
+function gapsOf(
+  requests: readonly MeasuredRequest[],
+  jobs: readonly Work[],
+  now: LevelStep,
+  axis: Axis,
+): Gap[] {
+  const landed = landedOf(jobs, axis);
+  return requests.map((from, index) => {
+    const next = requests[index + 1] ?? now;
+    return { from, next, landed: landed.filter(({ at }) => at > from.at && at < next.at) };
+  });
+}
+
 /**
  * The level from request to request. Requests are measured, landings are not: where one lies between two requests, the level
  * falls there to that of the request after it, if it is lower.
  */
-function stepsOf(
-  requests: readonly MeasuredRequest[],
-  jobs: readonly Work[],
-  usage: number,
-  axis: Axis,
-): LevelStep[] {
-  const landed = landedOf(jobs, axis);
-  const steps: LevelStep[] = [];
-  for (const [index, { at: from, share }] of requests.entries()) {
-    steps.push({ at: from, share });
-    const next = requests[index + 1] ?? { at: axis.end, share: usage };
-    const fall = landed.find(({ at }) => at > from && at < next.at);
-    if (fall !== undefined && next.share < share) steps.push({ at: fall.at, share: next.share });
-  }
-  steps.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
-  return steps;
+function stepsOf(gaps: readonly Gap[]): LevelStep[] {
+  return gaps.flatMap(({ from: { at, share }, next, landed: [first] }) => {
+    const isFall = first !== undefined && next.share < share;
+    return [{ at, share }, ...(isFall ? [{ at: first.at, share: next.share }] : [])];
+  });
 }
 
 /**
  * The same as a line. Messages come between two requests as well: what they added is what the landings between them took, and the
  * difference of the two. It is drawn as growth until the first landing.
  */
-function lineOf(
-  requests: readonly MeasuredRequest[],
-  jobs: readonly Work[],
-  usage: number,
-  axis: Axis,
-): LevelStep[] {
-  const landed = landedOf(jobs, axis);
-  const line: LevelStep[] = [];
-  for (const [index, { at: from, share, ofToken }] of requests.entries()) {
-    line.push({ at: from, share });
-    const next = requests[index + 1] ?? { at: axis.end, share: usage };
-    const falls = landed
-      .filter(({ at }) => at > from && at < next.at)
-      .map(({ at, saved }) => ({ at, by: saved * ofToken }));
-    let level = falls.reduce((sum, { by }) => sum + by, next.share);
-    if (falls.length > 0) level = Math.max(level, share);
-    for (const { at, by } of falls) {
+function lineOf(gaps: readonly Gap[]): LevelStep[] {
+  return gaps.flatMap(({ from: { at: begin, share, ofToken }, next, landed }) => {
+    const line: LevelStep[] = [{ at: begin, share }];
+    const taken = landed.reduce((sum, { saved }) => sum + saved * ofToken, 0);
+    let level = landed.length === 0 ? share : Math.max(share, next.share + taken);
+    for (const { at, saved } of landed) {
       line.push({ at, share: level });
-      level -= by;
+      level -= saved * ofToken;
       line.push({ at, share: level });
     }
     // It fell for another reason: a reset, a deletion, an omission.
-    const before = falls.length === 0 ? share : level;
-    if (next.share < before) line.push({ at: next.at, share: before });
-  }
-  line.push({ at: axis.end, share: usage }, { at: axis.to, share: usage });
-  return line;
+    if (next.share < level) line.push({ at: next.at, share: level });
+    return line;
+  });
 }
 
 /** The points on the axis: of those that a drawing shows at one place the first, the highest and the last. */
