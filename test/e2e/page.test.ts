@@ -230,7 +230,9 @@ suite("what a browser shows", { skip: program === null ? NO_BROWSER : false }, (
     }
     assert.deepEqual(tab.errors, []);
   });
+});
 
+suite("what somebody does in a browser", { skip: program === null ? NO_BROWSER : false }, () => {
   test("by the keyboard alone somebody talks, reads the answer while it is written, and opens the summary that lands to its source", async () => {
     await using browser = await startBrowser(program ?? "");
     const tab = await browser.newTab();
