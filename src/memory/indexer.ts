@@ -104,22 +104,23 @@ export class Indexer implements AsyncDisposable {
         return;
       }
     }
-    await this.#renew();
-  }
-
-  /** One batch of one channel: the next comes with the next round. */
-  async #renew(): Promise<void> {
-    const [channel] = this.#outdated;
-    if (channel === undefined || this.#isDisposed) return;
     try {
-      if (!(await this.#search.renew(channel, RENEWED))) {
-        this.#outdated.shift();
-        if (this.#outdated.length === 0) this.#log.info("index_renewed");
-      }
+      const isRenewing = await this.#renew();
+      if (marked.length > 0 || isRenewing) await this.#search.settle();
     } catch (error) {
       this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
     }
+  }
+
+  /** One batch of one channel: the next comes with the next round. @returns false: none is outdated */
+  async #renew(): Promise<boolean> {
+    const [channel] = this.#outdated;
+    if (channel === undefined || this.#isDisposed) return false;
     this.#schedule();
+    if (await this.#search.renew(channel, RENEWED)) return true;
+    this.#outdated.shift();
+    if (this.#outdated.length === 0) this.#log.info("index_renewed");
+    return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -77,16 +77,11 @@ export class SearchStore {
    * @returns how many entries were taken; less than `limit` means that it is up to date
    */
   async index(channel: ChannelId, limit: number): Promise<number> {
-    const [row] = await this.#db.query<{ taken: number }>(
-      "index_channel",
-      "select index_channel($1, $2) as taken",
-      [channel, limit],
-    );
-    return row?.taken ?? 0;
+    return (await this.indexAll([channel], limit)).get(channel) ?? 0;
   }
 
   /**
-   * The same for several channels in one transaction, and then sees to it that a search stays fast.
+   * The same for several channels in one transaction. {@link settle} it afterwards.
    * @returns how many entries were taken, by channel
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
@@ -95,15 +90,14 @@ export class SearchStore {
       "select channel_id as channel, taken from index_channels($1, $2)",
       [channels, limit],
     );
-    await this.#merge();
     for (const { taken } of rows) this.#sinceAnalysis += taken;
-    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
     return new Map(rows.map(({ channel, taken }) => [channel, taken]));
   }
 
-  /** A search reads what is not merged yet from its beginning to its end. */
-  async #merge(): Promise<void> {
+  /** Sees to it that searches stay fast after rows were written: they read what is not merged yet from its beginning to its end. */
+  async settle(): Promise<void> {
     await this.#db.query("index_merge", "select gin_clean_pending_list('entry_search_words')");
+    if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();
   }
 
   /** Channels with rows that are to be indexed again, because a migration has changed what the index holds. */
@@ -125,7 +119,6 @@ export class SearchStore {
       'select renew_index($1, $2) as "left"',
       [channel, limit],
     );
-    await this.#merge();
     return (row?.left ?? 0) > 0;
   }
 

@@ -103,11 +103,7 @@ export class ContextRecordStore extends Rows {
   async keep(records: readonly TurnRecord[]): Promise<boolean[]> {
     const rows = await this.db.query<{ kept: boolean }>(
       "context_records_keep",
-      `select keep_context_record(r.channel, r.turn, r.at, r.seen_to, r.answered,
-                array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id), r.content, $2) as kept
-         from rows from (jsonb_to_recordset($1::jsonb)
-                as (channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb))
-              with ordinality as r (channel, turn, at, seen_to, answered, content, place) order by r.place`,
+      "select kept from keep_context_records($1, $2)",
       [JSON.stringify(records.map(toRow), storableValue), KEPT_RECORDS],
     );
     return rows.map(({ kept }) => kept);

@@ -97,7 +97,7 @@ async function hangingOnce(use: UseOfHanging): Promise<boolean> {
   await coverRoom(scene.database.connection, "room");
   // Whoever indexes would wait for the table as well, and hold what the next daemon needs to take the channel.
   await scene.open.sql(
-    "create or replace function index_channel(p_channel bigint, p_limit integer) returns bigint language sql as 'select 0::bigint'",
+    "create or replace function index_ranges(p_channels bigint[], p_from bigint[], p_to bigint[]) returns void language sql as ''",
   );
   await weir.say("look up milk");
   await scene.platform.until(() => shownIn(scene.platform, "room", /^#1: main asks/).length === 1);

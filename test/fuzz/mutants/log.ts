@@ -92,7 +92,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
         drop trigger entries_void_context on entries;
         drop trigger revisions_void_context on revisions;
         drop trigger memories_void_context on memories`);
-      await changeFunction(db, "keep_context_record", [
+      await changeFunction(db, "keep_context_records", [
         ["e.deleted_at is not null or md5(e.text) <> a->>1", "false"],
         // So that not only a message of the last turns finds it out.
         ["offset p_kept", "offset 1000"],
@@ -125,7 +125,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     breaks: ["I9"],
     install: async (db) =>
       changeFunction(db, "append_batches", [
-        ["select b.place, ", "select jsonb_array_length(p_batches) + 1 - b.place, "],
+        ["select m.batch, ", "select jsonb_array_length(p_batches) + 1 - m.batch, "],
       ]),
   },
   {
@@ -133,7 +133,7 @@ export const LOG_MUTANTS: readonly Mutant[] = [
     breaks: ["I9"],
     install: async (db) =>
       changeFunction(db, "settle_turns", [
-        ["select l.place, ", "select jsonb_array_length(p_settlements) + 1 - l.place, "],
+        ["select s.place, m.seq, ", "select jsonb_array_length(p_settlements) + 1 - s.place, m.seq, "],
       ]),
   },
   {
