@@ -96,7 +96,7 @@ function rowsOf({ commits, bare, asked, loads, bareLoads }: Measured, all: reado
     ms("message accepted → request on the wire, p50", median(toWire), 2),
     ms("message handed in → request on the wire, p50", median(fromHandIn)),
     ms("processor time a turn, daemon", perTurn("daemonCpuMs", loads), 1.2),
-    ms("processor time a turn, Postgres", perTurn("postgresCpuMs", loads), 2.5),
+    ms("processor time a turn, Postgres", perTurn("postgresCpuMs", loads), 2),
     { what: "a request, mean", value: sum(served.map((one) => one.bytes)) / served.length, unit: "bytes" },
     ms("a bare turn's own time, p50", median(ownBare)),
     times("own time a turn over a bare turn's, p50", median(own) / median(ownBare), 2),

@@ -197,10 +197,6 @@ begin
    where r.turn_id = old.turn_id;
 end $$;
 
--- Rows of channels are never deleted, so these keys protect nothing; each would cost each of its rows one more statement.
-alter table context_records drop constraint context_records_channel_id_fkey;
-alter table model_calls drop constraint model_calls_channel_id_fkey;
-
 -- Writes the index rows of some ranges of entries, each of another channel, as `index_entries` describes it. The parameters are
 -- parallel. The caller holds the locks of `lock_search`.
 create function index_ranges(p_channels bigint[], p_from bigint[], p_to bigint[]) returns void language plpgsql as $$
