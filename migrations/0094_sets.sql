@@ -1,5 +1,8 @@
--- Appends and settlements of several channels in a statement for all of them: most of what a row costs is the statement that
--- writes it.
+-- Appends, settlements, records of contexts and index rows of several channels, by one statement for all of them: most of what a row
+-- costs is the start of the statement that writes it, with its checks and triggers.
+--
+-- A plan is kept for as long as its connection lives, also one that was made while the tables were small. So each table is read by
+-- keys in an array, or by a look-up for each row (`limit 1`, `offset 0`): no plan then reads the whole of it.
 
 -- Appends messages of several channels, in one transaction, each batch as `append_message` or `append_messages` does it. A channel
 -- whose row is locked is skipped, and returns no row. The parameter and the rows are those of before.
@@ -9,8 +12,8 @@ declare v_channels bigint[];
 begin
   -- A statement of its own: the next one must see what was committed before the locks were taken.
   select array_agg(l.id) into v_channels from (
-    select c.id from jsonb_to_recordset(p_batches) b (channel bigint) join channels c on c.id = b.channel
-     order by c.id for no key update of c skip locked) l;
+    select c.id from channels c where c.id = any (array(select b.channel from jsonb_to_recordset(p_batches) b (channel bigint)))
+     order by c.id for no key update skip locked) l;
   return query
   with batches as materialized (
     select b.place, b.channel, b.messages, c.last_seq, c.settled_to,
@@ -18,7 +21,7 @@ begin
            case when b.epoch = c.epoch and b.last = c.last_seq and jsonb_array_length(b.messages) = 1 then b.epoch end as epoch
       from rows from (jsonb_to_recordset(p_batches) as (channel bigint, epoch bigint, last bigint, messages jsonb))
              with ordinality b (channel, epoch, last, messages, place)
-      join channels c on c.id = b.channel
+     cross join lateral (select c.last_seq, c.settled_to, c.epoch from channels c where c.id = b.channel limit 1) c
      where b.channel = any (v_channels)
   ), messages as materialized (
     select b.channel, b.place as batch, b.last_seq, b.settled_to, m.*, e.seq as known, e.addressed as was_addressed,
@@ -58,12 +61,14 @@ end $$;
 -- parameter and the rows are those of before.
 create or replace function settle_turns(p_settlements jsonb)
 returns table (place bigint, entry_seq bigint, parts jsonb) language plpgsql as $$
-declare v_turns bigint[];
+declare v_channels bigint[]; v_turns bigint[];
 begin
+  select array_agg(s.channel), array_agg(s.turn) into v_channels, v_turns
+    from jsonb_to_recordset(p_settlements) s (channel bigint, turn bigint);
   select array_agg(l.id) into v_turns from (
     select t.id from jsonb_to_recordset(p_settlements) s (channel bigint, epoch bigint, turn bigint)
-      join channels c on c.id = s.channel and c.epoch = s.epoch
-      join turns t on t.id = s.turn and t.channel_id = s.channel and t.state = 'running'
+      join channels c on c.id = s.channel and c.epoch = s.epoch and c.id = any (v_channels)
+      join turns t on t.id = s.turn and t.channel_id = s.channel and t.state = 'running' and t.id = any (v_turns)
      order by c.id for no key update of c, t skip locked) l;
   return query
   with ends as materialized (
@@ -72,15 +77,15 @@ begin
              channel bigint, epoch bigint, turn bigint, state text, reason text, model_ms integer, at timestamptz, entry jsonb,
              keys text[], calls jsonb)) with ordinality s (
              channel, epoch, turn, state, reason, model_ms, at, entry, keys, calls, place)
-      join turns t on t.id = s.turn
+     cross join lateral (select t.to_seq from turns t where t.id = s.turn limit 1) t
      where s.turn = any (v_turns)
   ), moved as (
     update channels c set settled_to = greatest(c.settled_to, s.to_seq), last_seq = c.last_seq + (s.entry is not null)::integer
-      from ends s where c.id = s.channel
+      from ends s where c.id = s.channel and c.id = any (v_channels)
     returning s.place, case when s.entry is not null then c.last_seq end as seq
   ), ended as (
     update turns t set state = s.state, reason = s.reason, model_ms = s.model_ms, settled_at = clock_timestamp(), epoch = s.epoch
-      from ends s where t.id = s.turn
+      from ends s where t.id = s.turn and t.id = any (v_turns)
   ), billed as (
     insert into model_calls (channel_id, turn_id, purpose, model, outcome, estimated_tokens, prompt_tokens, cached_tokens,
                              written_tokens, completion_tokens, assumed_prompt_tokens, assumed_completion_tokens, first_token_ms, total_ms)
@@ -95,7 +100,9 @@ begin
       from ends s join moved m on m.place = s.place where s.entry is not null
   ), withdrawn as (
     update deliveries d set state = 'failed', reason = 'withdrawn', epoch = s.epoch, ended_at = clock_timestamp()
-      from ends s where cardinality(s.keys) = 0 and d.turn_id = s.turn and d.state = 'pending' and d.entry_seq is null and d.message_id is null
+      from ends s
+     where cardinality(s.keys) = 0 and d.turn_id = s.turn and d.turn_id = any (v_turns)
+       and d.state = 'pending' and d.entry_seq is null and d.message_id is null
   ), sent as (
     insert into deliveries as d (channel_id, turn_id, part, epoch, entry_seq, idempotency_key)
     select s.channel, s.turn, k.part - 1, s.epoch, m.seq, k.key
@@ -115,7 +122,7 @@ end $$;
 create or replace function entries_take_next_seqs() returns trigger language plpgsql as $$
 declare
   v_channel bigint; v_first bigint; v_last bigint; v_epoch bigint; v_due bigint; v_is_one boolean; v_is_dense boolean;
-  v_channels bigint; v_right bigint;
+  v_channels bigint[]; v_right bigint; v_moved bigint;
 begin
   select min(a.channel_id), min(a.seq), max(a.seq), min(a.epoch), max(a.seq) filter (where a.addressed),
          min(a.channel_id) = max(a.channel_id),
@@ -134,24 +141,24 @@ begin
      where c.id = v_channel and c.last_seq = v_first - 1 and (v_epoch is null or c.epoch = v_epoch);
     if found then return null; end if;
   elsif not v_is_one then
-    select count(*), count(*) filter (where a.due is null and a.first = a.last and a.count = 1 and exists (
-             select from channels c
-              where c.id = a.channel_id and c.last_seq = a.last and (a.epoch is null or c.epoch = a.epoch)
-                and (a.first = 1 or exists (select from entries e where e.channel_id = c.id and e.seq = a.first - 1))))
-      into v_channels, v_right
-      from (select n.channel_id, min(n.seq) as first, max(n.seq) as last, count(*) as count, min(n.epoch) as epoch,
-                   max(n.seq) filter (where n.addressed) as due
-              from added n group by n.channel_id) a;
-    if v_right = v_channels then return null; end if;
+    v_channels := array(select distinct a.channel_id from added a);
+    select count(*) into v_right
+      from (select n.channel_id, min(n.seq) as seq, min(n.epoch) as epoch from added n
+             group by n.channel_id having count(*) = 1 and not bool_or(n.addressed)) a
+     cross join lateral (select c.id, c.last_seq, c.epoch from channels c where c.id = a.channel_id limit 1) c
+      left join lateral (select true as is_there from entries e where e.channel_id = c.id and e.seq = a.seq - 1 limit 1) e on true
+     where c.last_seq = a.seq and (a.epoch is null or c.epoch = a.epoch) and (a.seq = 1 or e.is_there);
+    if v_right = cardinality(v_channels) then return null; end if;
     update channels c set last_seq = a.last, due_to = greatest(c.due_to, a.due)
       from (select n.channel_id, min(n.seq) as first, max(n.seq) as last, count(*) as count, min(n.epoch) as epoch,
                    max(n.seq) filter (where n.addressed) as due
               from added n group by n.channel_id having min(n.epoch) is not distinct from max(n.epoch)) a
-     where c.id = a.channel_id and c.last_seq = a.first - 1 and a.last - a.first + 1 = a.count
+     where c.id = a.channel_id and c.id = any (v_channels) and c.last_seq = a.first - 1 and a.last - a.first + 1 = a.count
        and (a.epoch is null or c.epoch = a.epoch);
-    get diagnostics v_first = row_count;
-    if v_right + v_first = v_channels then return null; end if;
+    get diagnostics v_moved = row_count;
+    if v_right + v_moved = cardinality(v_channels) then return null; end if;
   end if;
+  -- One of them is wrong: that which is not the last of its channel now, or not its owner's.
   select a.channel_id, a.seq, a.epoch into v_channel, v_first, v_epoch
     from added a join channels c on c.id = a.channel_id
    order by (a.epoch is null or a.epoch = c.epoch)
@@ -163,15 +170,16 @@ end $$;
 -- Keeps the records of turns, as `keep_context_record` keeps one.
 -- p_records: [{channel, turn, at, seen_to, answered, content}]. kept: of each, in their order.
 create function keep_context_records(p_records jsonb, p_kept integer) returns table (kept boolean) language plpgsql as $$
-declare v_channels bigint[]; v_known bigint[];
+declare v_channels bigint[]; v_turns bigint[]; v_known bigint[];
 begin
+  select array_agg(distinct r.channel), array_agg(r.turn) into v_channels, v_turns
+    from jsonb_to_recordset(p_records) r (channel bigint, turn bigint);
   select array_agg(l.channel_id) into v_channels from (
-    select v.channel_id from context_voids v
-     where v.channel_id in (select r.channel from jsonb_to_recordset(p_records) r (channel bigint)) for share skip locked) l;
+    select v.channel_id from context_voids v where v.channel_id = any (v_channels) for share skip locked) l;
   select coalesce(array_agg(l.id), '{}') into v_known from (
     select m.id from memories m
-     where m.id in (select id::bigint from jsonb_to_recordset(p_records) r (content jsonb)
-                     cross join lateral jsonb_array_elements_text(r.content->'recalled'->'memories') id)
+     where m.id = any (array(select id::bigint from jsonb_to_recordset(p_records) r (content jsonb)
+                              cross join lateral jsonb_array_elements_text(r.content->'recalled'->'memories') id))
        for key share skip locked) l;
   return query
   with records as materialized (
@@ -180,29 +188,32 @@ begin
              channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb)) with ordinality r (
              channel, turn, at, seen_to, answered, content, place)
   ), good as materialized (
-    select r.* from records r join context_voids v on v.channel_id = r.channel join turns t on t.id = r.turn
-     where r.channel = any (v_channels) and r.memories <@ v_known and v.voided_at < t.started_at
+    select r.* from records r
+      join context_voids v on v.channel_id = r.channel and v.channel_id = any (v_channels)
+      join turns t on t.id = r.turn and t.id = any (v_turns)
+     where r.memories <@ v_known and v.voided_at < t.started_at
        and not exists (select from jsonb_array_elements(r.answered) a
-                         join entries e on e.channel_id = r.channel and e.seq = (a->>0)::bigint
+                        cross join lateral (select e.deleted_at, e.text from entries e
+                                             where e.channel_id = r.channel and e.seq = (a->>0)::bigint limit 1) e
                         where e.deleted_at is not null or md5(e.text) <> a->>1)
   ), added as (
     insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
     select g.turn, g.channel, g.at, g.seen_to, g.memories, g.content from good g on conflict do nothing
   )
   select exists (select from good g where g.place = r.place) from records r order by r.place;
-  delete from context_records r using (
-    select o.turn_id from (select distinct c from unnest(v_channels) c) c
-     cross join lateral (select o.turn_id from context_records o where o.channel_id = c.c
-                          order by o.turn_id desc offset p_kept for update skip locked) o) old
-   where r.turn_id = old.turn_id;
+  delete from context_records r where r.turn_id = any (array(
+    select o.turn_id from unnest(v_channels) c
+     cross join lateral (select o.turn_id from context_records o where o.channel_id = c
+                          order by o.turn_id desc offset p_kept for update skip locked) o));
 end $$;
 
 -- Writes the index rows of some ranges of entries, each of another channel, as `index_entries` describes it. The parameters are
 -- parallel. The caller holds the locks of `lock_search`.
 create function index_ranges(p_channels bigint[], p_from bigint[], p_to bigint[]) returns void language plpgsql as $$
 begin
-  delete from entry_search s using unnest(p_channels, p_from, p_to) r (channel, first, last)
-   where s.channel_id = r.channel and s.seq between r.first and r.last;
+  delete from entry_search s where s.ctid = any (array(
+    select o.ctid from unnest(p_channels, p_from, p_to) r (channel, first, last)
+     cross join lateral (select o.ctid from entry_search o where o.channel_id = r.channel and o.seq between r.first and r.last offset 0) o));
   insert into entry_search (channel_id, seq, body, tsv, line)
   select spoken.channel, spoken.seq, left(concat_ws(' ', spoken.author_name, spoken.text), 20000),
          own.lexemes || setweight(coalesce(spoken.before, ''), 'D'),
@@ -249,7 +260,8 @@ language plpgsql as $$
 declare v_channels bigint[]; v_done bigint[]; v_last bigint[];
 begin
   insert into search_progress (channel_id, indexed_to)
-  select distinct c, 0 from unnest(p_channels) c where not exists (select from search_progress p where p.channel_id = c)
+  select distinct c, 0 from unnest(p_channels) c
+   where c <> all (array(select p.channel_id from search_progress p where p.channel_id = any (p_channels)))
    order by 1 on conflict do nothing;
   select array_agg(l.channel_id order by l.channel_id), array_agg(l.indexed_to order by l.channel_id) into v_channels, v_done from (
     select p.channel_id, p.indexed_to from search_progress p where p.channel_id = any (p_channels) order by p.channel_id for update) l;
@@ -257,10 +269,10 @@ begin
   select array_agg(d.channel order by d.channel), array_agg(d.done order by d.channel),
          array_agg(least(c.last_seq, d.done + p_limit) order by d.channel)
     into v_channels, v_done, v_last
-    from unnest(v_channels, v_done) d (channel, done) join channels c on c.id = d.channel;
+    from unnest(v_channels, v_done) d (channel, done) join channels c on c.id = d.channel and c.id = any (v_channels);
   perform index_ranges(array_agg(d.channel), array_agg(d.done + 1), array_agg(d.last))
      from unnest(v_channels, v_done, v_last) d (channel, done, last) where d.last > d.done having count(*) > 0;
   update search_progress p set indexed_to = d.last from unnest(v_channels, v_done, v_last) d (channel, done, last)
-   where p.channel_id = d.channel and d.last > d.done;
+   where p.channel_id = d.channel and p.channel_id = any (v_channels) and d.last > d.done;
   return query select d.channel, greatest(d.last - d.done, 0) from unnest(v_channels, v_done, v_last) d (channel, done, last);
 end $$;

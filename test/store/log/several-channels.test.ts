@@ -1,14 +1,23 @@
 // proves: migrations/0094_sets.sql
 // One statement for several channels writes the rows that one for each of them writes.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import fc from "fast-check";
 import type { ChannelId, TurnId } from "../../../src/core/ids.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
-import { openTestStore } from "../open-store.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { openStore } from "../open-store.ts";
 
-const weir = await openTestStore();
+const database = await createTestDatabase();
+// One connection, which keeps its plans.
+const weir = openStore(database.connection, { maxConnections: 1 });
+after(async () => {
+  await weir[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
 const CHANNELS = 4;
+/** Rows of a large table. */
+const MANY = 20_000;
 
 interface Said {
   readonly id: number;
@@ -308,4 +317,70 @@ test("the index of several channels is that of each alone, with edits and deleti
       ),
     );
   assert.deepEqual(await index(together), await index(apart));
+});
+
+/** Rows of tables and indexes that statements have read so far. */
+async function readSoFar(): Promise<number> {
+  await weir.sql("select pg_stat_force_next_flush()");
+  const [row] = await weir.sql<{ read: number }>(
+    `select ((select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables)
+             + (select sum(idx_tup_read) from pg_stat_user_indexes))::float8 as read`,
+  );
+  return row?.read ?? 0;
+}
+
+/** Fills the tables with other channels, and these with long logs. */
+async function fill(channels: readonly ChannelId[]): Promise<void> {
+  await weir.db.script(`begin;
+    set local session_replication_role = replica;
+    insert into channels (platform, name, kind, agent, last_seq) select 'many', n::text, 'dm', 'main', 1 from generate_series(1, ${MANY}) n;
+    insert into context_voids (channel_id) select id from channels where platform = 'many';
+    insert into search_progress (channel_id, indexed_to) select id, 1 from channels where platform = 'many';
+    insert into turns (channel_id, epoch, from_seq, to_seq, state, settled_at)
+      select id, 1, 1, 1, 'answered', now() from channels where platform = 'many';
+    insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key) select channel_id, id, 0, 1, 'many ' || id from turns
+      where channel_id in (select id from channels where platform = 'many');
+    insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
+      select id, channel_id, now(), 1, '{}', '{}' from turns where channel_id in (select id from channels where platform = 'many');
+    insert into entries (channel_id, seq, kind, at, text, tokens, author_id, author_name, message_id)
+      select id, last_seq + n, 'user', now(), 'x', 1, 'u', 'Ann', 'many ' || n from channels, generate_series(1, ${MANY / CHANNELS}) n
+       where id in (${channels.join()});
+    insert into entry_search (channel_id, seq, body, tsv) select channel_id, seq, 'x', '' from entries where message_id like 'many %';
+    update channels set last_seq = last_seq + ${MANY / CHANNELS} where id in (${channels.join()});
+    update search_progress p set indexed_to = c.last_seq from channels c where c.id = p.channel_id;
+    commit`);
+}
+
+test("no plan reads a table as a whole, made while the tables were small, large or counted", async () => {
+  const channels = await openChannels();
+  const round = async (id: number): Promise<void> => {
+    const said: Batch = { messages: [{ id, addressed: true, data: "none" }], claim: "right" };
+    await append(
+      channels.map(() => said),
+      channels,
+      true,
+    );
+    await settle(
+      channels.map(() => ({ entry: "answer", parts: 1, calls: 1, isDrafted: false })),
+      channels,
+      true,
+    );
+    await weir.sql(
+      `select * from keep_context_records((select jsonb_agg(jsonb_build_object('channel', t.channel_id, 'turn', t.id, 'at', now(),
+                'seen_to', 1, 'answered', jsonb_build_array(jsonb_build_array(1, md5('text of 0'))),
+                'content', '{"recalled": {"entries": [], "memories": [1, 2]}}'::jsonb)) from turns t where t.channel_id = any ($1)), 20)`,
+      channels,
+    );
+    await weir.store.search.indexAll(channels, 100);
+  };
+  await round(0);
+  await fill(channels);
+  for (const [id, before] of ["select 1", "discard plans", "analyze; discard plans"].entries()) {
+    await weir.db.script(before);
+    await round(10 + id);
+    const from = await readSoFar();
+    await round(20 + id);
+    const read = (await readSoFar()) - from;
+    assert.ok(read < MANY / CHANNELS, `${read} rows were read after "${before}"`);
+  }
 });
