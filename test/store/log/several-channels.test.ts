@@ -354,9 +354,9 @@ async function fill(channels: readonly ChannelId[]): Promise<void> {
 test("no plan reads a table as a whole, made while the tables were small, large or counted", async () => {
   const channels = await openChannels();
   const round = async (id: number): Promise<void> => {
-    const said: Batch = { messages: [{ id, addressed: true, data: "none" }], claim: "right" };
+    const message: Batch = { messages: [{ id, addressed: true, data: "none" }], claim: "right" };
     await append(
-      channels.map(() => said),
+      channels.map(() => message),
       channels,
       true,
     );
