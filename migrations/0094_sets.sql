@@ -2,7 +2,8 @@
 -- costs is the start of the statement that writes it, with its checks and triggers.
 --
 -- A plan is kept for as long as its connection lives, also one that was made while the tables were small. So each table is read by
--- keys in an array, or by a look-up for each row (`limit 1`, `offset 0`): no plan then reads the whole of it.
+-- keys in an array, or by a look-up for each row (`limit 1`, `offset 0`): no plan then reads the whole of it. `|| ''` fits no
+-- partial index: one of the rows in a state is read as a whole, with all that have left it since.
 
 -- Appends messages of several channels, in one transaction, each batch as `append_message` or `append_messages` does it. A channel
 -- whose row is locked is skipped, and returns no row. The parameter and the rows are those of before.
@@ -68,7 +69,7 @@ begin
   select array_agg(l.id) into v_turns from (
     select t.id from jsonb_to_recordset(p_settlements) s (channel bigint, epoch bigint, turn bigint)
       join channels c on c.id = s.channel and c.epoch = s.epoch and c.id = any (v_channels)
-      join turns t on t.id = s.turn and t.channel_id = s.channel and t.state = 'running' and t.id = any (v_turns)
+      join turns t on t.id = s.turn and t.channel_id = s.channel and t.state || '' = 'running' and t.id = any (v_turns)
      order by c.id for no key update of c, t skip locked) l;
   return query
   with ends as materialized (
@@ -102,7 +103,7 @@ begin
     update deliveries d set state = 'failed', reason = 'withdrawn', epoch = s.epoch, ended_at = clock_timestamp()
       from ends s
      where cardinality(s.keys) = 0 and d.turn_id = s.turn and d.turn_id = any (v_turns)
-       and d.state = 'pending' and d.entry_seq is null and d.message_id is null
+       and d.state || '' = 'pending' and d.entry_seq is null and d.message_id is null
   ), sent as (
     insert into deliveries as d (channel_id, turn_id, part, epoch, entry_seq, idempotency_key)
     select s.channel, s.turn, k.part - 1, s.epoch, m.seq, k.key
@@ -160,9 +161,10 @@ begin
   end if;
   -- One of them is wrong: that which is not the last of its channel now, or not its owner's.
   select a.channel_id, a.seq, a.epoch into v_channel, v_first, v_epoch
-    from added a join channels c on c.id = a.channel_id
-   order by (a.epoch is null or a.epoch = c.epoch)
-            and c.last_seq = (select max(n.seq) from added n where n.channel_id = a.channel_id), a.channel_id, a.seq limit 1;
+    from added a left join channels c on c.id = a.channel_id
+   order by coalesce((a.epoch is null or a.epoch = c.epoch)
+                     and c.last_seq = (select max(n.seq) from added n where n.channel_id = a.channel_id), false),
+            a.channel_id, a.seq limit 1;
   if v_epoch is not null then perform assert_epoch(v_channel, v_epoch, 'key share'); end if;
   raise exception 'entry % is not the next of channel %', v_first, v_channel using errcode = 'WE001';
 end $$;
@@ -178,12 +180,12 @@ begin
     select v.channel_id from context_voids v where v.channel_id = any (v_channels) for share skip locked) l;
   select coalesce(array_agg(l.id), '{}') into v_known from (
     select m.id from memories m
-     where m.id = any (array(select id::bigint from jsonb_to_recordset(p_records) r (content jsonb)
-                              cross join lateral jsonb_array_elements_text(r.content->'recalled'->'memories') id))
+     where m.id = any (array(select k.id::bigint from jsonb_to_recordset(p_records) r (content jsonb)
+                              cross join lateral jsonb_array_elements_text(r.content->'recalled'->'memories') k (id)))
        for key share skip locked) l;
   return query
   with records as materialized (
-    select r.*, array(select id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') id) as memories
+    select r.*, array(select k.id::bigint from jsonb_array_elements_text(r.content->'recalled'->'memories') k (id)) as memories
       from rows from (jsonb_to_recordset(p_records) as (
              channel bigint, turn bigint, at timestamptz, seen_to bigint, answered jsonb, content jsonb)) with ordinality r (
              channel, turn, at, seen_to, answered, content, place)
@@ -253,16 +255,17 @@ create or replace function index_entries(p_channel bigint, p_from bigint, p_to b
   select index_ranges(array[p_channel], array[p_from], array[p_to])
 $$;
 
--- Brings the indexes of several channels up to their logs, as before. Their locks are taken in the order of their ids, so that two
--- indexers cannot deadlock.
+-- Brings the indexes of several channels up to their logs, as before. Their locks are taken in the order of their ids, so that
+-- neither two indexers nor an indexer and a deletion in a channel and its threads can deadlock.
 create or replace function index_channels(p_channels bigint[], p_limit integer) returns table (channel_id bigint, taken bigint)
 language plpgsql as $$
 declare v_channels bigint[]; v_done bigint[]; v_last bigint[];
 begin
-  insert into search_progress (channel_id, indexed_to)
-  select distinct c, 0 from unnest(p_channels) c
-   where c <> all (array(select p.channel_id from search_progress p where p.channel_id = any (p_channels)))
-   order by 1 on conflict do nothing;
+  -- A channel without a row: its new row would be locked before the rows of the channels before it.
+  if exists (select from unnest(p_channels) c
+              where c <> all (array(select p.channel_id from search_progress p where p.channel_id = any (p_channels)))) then
+    perform lock_search(o.c) from (select distinct c from unnest(p_channels) c order by c offset 0) o;
+  end if;
   select array_agg(l.channel_id order by l.channel_id), array_agg(l.indexed_to order by l.channel_id) into v_channels, v_done from (
     select p.channel_id, p.indexed_to from search_progress p where p.channel_id = any (p_channels) order by p.channel_id for update) l;
   -- A statement of its own: it must see what was committed before the locks were taken.

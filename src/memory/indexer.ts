@@ -11,6 +11,8 @@ const CHANNELS = 16;
 const ENTRIES = 200;
 /** Entries of one channel that one round indexes again: about a fifth of a second. */
 const RENEWED = 500;
+/** Entries after which the index is merged at once: a search reads those that are not merged from beginning to end. */
+const UNSETTLED = 1000;
 /** Interval between checks for erased texts, by any daemon, ms. */
 const ERASED_INTERVAL_MS = 2000;
 
@@ -24,6 +26,8 @@ export class Indexer implements AsyncDisposable {
   readonly #dirty = new Set<ChannelId>();
   /** Channels with outdated rows; the first is at work. */
   #outdated: ChannelId[] = [];
+  /** Entries that were indexed since the index was merged. */
+  #unsettled = 0;
   #timer: NodeJS.Timeout | undefined;
   #erasedTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -94,33 +98,55 @@ export class Indexer implements AsyncDisposable {
       if (this.#isDisposed && from > 0) return;
       const channels = marked.slice(from, from + CHANNELS);
       for (const channel of channels) this.#dirty.delete(channel);
-      try {
-        for (const [channel, taken] of await this.#search.indexAll(channels, ENTRIES)) {
-          if (taken === ENTRIES) this.mark(channel);
-        }
-      } catch (error) {
-        this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
-        for (const channel of channels) this.mark(channel);
-        return;
-      }
+      if (await this.#index(channels)) continue;
+      for (const channel of channels) this.mark(channel);
+      break;
     }
+    await this.#renew();
+    await this.#settle(1);
+  }
+
+  /** @returns false: it failed */
+  async #index(channels: readonly ChannelId[]): Promise<boolean> {
     try {
-      const isRenewing = await this.#renew();
-      if (marked.length > 0 || isRenewing) await this.#search.settle();
+      for (const [channel, taken] of await this.#search.indexAll(channels, ENTRIES)) {
+        this.#unsettled += taken;
+        if (taken === ENTRIES) this.mark(channel);
+      }
     } catch (error) {
       this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
+      return false;
+    }
+    await this.#settle(UNSETTLED);
+    return true;
+  }
+
+  /** Merges the index if so many entries came since. */
+  async #settle(least: number): Promise<void> {
+    if (this.#unsettled < least) return;
+    try {
+      await this.#search.settle();
+      this.#unsettled = 0;
+    } catch (error) {
+      this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
+      this.#schedule();
     }
   }
 
-  /** One batch of one channel: the next comes with the next round. @returns false: none is outdated */
-  async #renew(): Promise<boolean> {
+  /** One batch of one channel: the next comes with the next round. */
+  async #renew(): Promise<void> {
     const [channel] = this.#outdated;
-    if (channel === undefined || this.#isDisposed) return false;
+    if (channel === undefined || this.#isDisposed) return;
+    try {
+      this.#unsettled += RENEWED;
+      if (!(await this.#search.renew(channel, RENEWED))) {
+        this.#outdated.shift();
+        if (this.#outdated.length === 0) this.#log.info("index_renewed");
+      }
+    } catch (error) {
+      this.#log.warn({ why: errorMessage(error) }, "indexing_failed");
+    }
     this.#schedule();
-    if (await this.#search.renew(channel, RENEWED)) return true;
-    this.#outdated.shift();
-    if (this.#outdated.length === 0) this.#log.info("index_renewed");
-    return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

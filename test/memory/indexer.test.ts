@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelId } from "../../src/core/ids.ts";
 import { Indexer } from "../../src/memory/indexer.ts";
+import { SearchStore } from "../../src/store/search/search.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { openStore, SILENT } from "../store/open-store.ts";
 
@@ -66,5 +67,55 @@ test("whoever stops waits for no more than one batch of channels; the others are
   assert.ok(behind.length > 0 && behind.length < channels.length, String(behind.length));
   await using next = new Indexer(search, SILENT);
   await next.start();
+  await until(async () => (await search.behind()).length === 0);
+});
+
+/** Fails as often as it is told to, and counts its merges. */
+class FailingSearch extends SearchStore {
+  /** Channels that cannot be indexed. */
+  readonly refused = new Set<ChannelId>();
+  mergesToFail = 0;
+  merges = 0;
+
+  override async indexAll(
+    ...[channels, limit]: Parameters<SearchStore["indexAll"]>
+  ): ReturnType<SearchStore["indexAll"]> {
+    if (channels.some((channel) => this.refused.has(channel))) throw new Error("refused");
+    return super.indexAll(channels, limit);
+  }
+
+  override async renew(): Promise<boolean> {
+    throw new Error("not renewed");
+  }
+
+  override async settle(): Promise<void> {
+    if (this.mergesToFail-- > 0) throw new Error("not merged");
+    await super.settle();
+    this.merges++;
+  }
+}
+
+test("what was indexed is merged though another channel, a renewal or the last merge failed", async () => {
+  const failing = new FailingSearch(weir.db);
+  const channels: ChannelId[] = [];
+  for (let index = 0; index < 17; index++) {
+    const { id } = await weir.channel(`merged-${index}`);
+    await weir.say(id, "plum");
+    channels.push(id);
+  }
+  const [first, last] = [channels[0], channels[16]];
+  assert.ok(first !== undefined && last !== undefined);
+  await search.index(first, 10);
+  await weir.sql("update search_progress set outdated_to = 1 where channel_id = $1", first);
+  await using indexer = new Indexer(failing, SILENT);
+  await indexer.start();
+  failing.refused.add(last);
+  failing.mergesToFail = 1;
+  for (const id of channels) indexer.mark(id);
+  await indexer.flush();
+  assert.equal(failing.merges, 0, "it failed");
+  await until(async () => failing.merges > 0);
+  assert.deepEqual(await search.behind(), [last]);
+  failing.refused.clear();
   await until(async () => (await search.behind()).length === 0);
 });

@@ -94,7 +94,7 @@ export class SearchStore {
     return new Map(rows.map(({ channel, taken }) => [channel, taken]));
   }
 
-  /** Sees to it that searches stay fast after rows were written: they read what is not merged yet from its beginning to its end. */
+  /** Merges what was indexed, so that searches stay fast, and renews the statistics of a table that has grown. */
   async settle(): Promise<void> {
     await this.#db.query("index_merge", "select gin_clean_pending_list('entry_search_words')");
     if (this.#sinceAnalysis >= FEW_ENTRIES) await this.#analyseGrown();

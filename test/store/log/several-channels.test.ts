@@ -6,6 +6,7 @@ import fc from "fast-check";
 import type { ChannelId, TurnId } from "../../../src/core/ids.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { until } from "../../support/patience.ts";
 import { openStore } from "../open-store.ts";
 
 const database = await createTestDatabase();
@@ -346,6 +347,8 @@ async function fill(channels: readonly ChannelId[]): Promise<void> {
       select id, last_seq + n, 'user', now(), 'x', 1, 'u', 'Ann', 'many ' || n from channels, generate_series(1, ${MANY / CHANNELS}) n
        where id in (${channels.join()});
     insert into entry_search (channel_id, seq, body, tsv) select channel_id, seq, 'x', '' from entries where message_id like 'many %';
+    insert into memories (agent, scope, channel_id, type, subject, statement, asserted_by)
+      select 'main', 'channel', ${channels[0]}, 'fact', '', 'statement ' || n, 'Ann' from generate_series(1, ${MANY}) n;
     update channels set last_seq = last_seq + ${MANY / CHANNELS} where id in (${channels.join()});
     update search_progress p set indexed_to = c.last_seq from channels c where c.id = p.channel_id;
     commit`);
@@ -383,4 +386,37 @@ test("no plan reads a table as a whole, made while the tables were small, large 
     const read = (await readSoFar()) - from;
     assert.ok(read < MANY / CHANNELS, `${read} rows were read after "${before}"`);
   }
+});
+
+test("a channel without a place in the index is not locked before those in front of it, for which a deletion waits", async () => {
+  const [before, fresh] = await openChannels();
+  assert.ok(before !== undefined && fresh !== undefined);
+  await weir.say(before, "a boat");
+  await weir.say(fresh, "a boat");
+  await weir.store.search.index(before, 10);
+  await using other = openStore(database.connection);
+  const indexed = await other.db.transaction(async (client) => {
+    await client.query("", "select lock_search($1)", [before]);
+    const running = weir.store.search.indexAll([fresh, before], 10);
+    await until("the indexer waits", async () => {
+      const waiting = await other.sql(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return waiting.length > 0;
+    });
+    await client.query("", "select lock_search($1)", [fresh]);
+    return { running };
+  });
+  assert.deepEqual(
+    [...(await indexed.running)],
+    [
+      [before, 0],
+      [fresh, 1],
+    ],
+  );
+  // The victim of one would be asked again, and find the same.
+  assert.deepEqual(
+    await other.sql("select deadlocks::int from pg_stat_database where datname = current_database()"),
+    [{ deadlocks: 0 }],
+  );
 });
