@@ -11,7 +11,7 @@ const CHANNELS = 16;
 const ENTRIES = 200;
 /** Entries of one channel that one round indexes again: about a fifth of a second. */
 const RENEWED = 500;
-/** Entries after which the index is merged at once: a search reads those that are not merged from beginning to end. */
+/** Entries after which the index is merged before the round ends: a search reads those that are not merged from beginning to end. */
 const UNSETTLED = 1000;
 /** Interval between checks for erased texts, by any daemon, ms. */
 const ERASED_INTERVAL_MS = 2000;
