@@ -262,7 +262,11 @@ export class GuardedHistory {
 
   /** Whether the view has content from other channels, or another daemon may change the texts. */
   get #mayTellOthers(): boolean {
-    if (this.#othersWrite || this.#doubts !== this.#settledDoubts) return true;
+    return this.#othersWrite || this.#doubts !== this.#settledDoubts || this.hasWordsOfOthers;
+  }
+
+  /** Whether its texts may repeat what was said in other channels. */
+  get hasWordsOfOthers(): boolean {
     const { entries, learned } = this.#history;
     return entries.some(({ kind }) => kind === "tool_call") || learned.isSaidElsewhere(this.#owner.channel);
   }

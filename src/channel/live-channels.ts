@@ -56,9 +56,9 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
   const handOver = new HandOver({ registry, loader, homes, background });
   const eviction = new Eviction(registry, parts);
   const wake: Waker["wake"] = async (id) => waker.wake(id);
-  const { partitions, channels } = store;
+  const { partitions, channels, memories } = store;
   const renewal = new Renewal({ ...parts, registry, homes, partitions, background, wake });
-  const waker = new Waker({ ...parts, registry, homes, background, renewal });
+  const waker = new Waker({ ...parts, memories, registry, homes, background, renewal });
   const resumption = new Resumption({ channels, registry, homes, platformOf, renewal, waker });
   const lost = new TakeoverWatch({
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),

@@ -86,6 +86,18 @@ export class TextChanges {
     await this.#beginAgainIfOutdated();
   }
 
+  /** No turn runs, and deletions in other channels may have removed words here. */
+  get mayBeBehind(): boolean {
+    const { history, runner } = this.#parts;
+    return runner.running === null && history.hasWordsOfOthers;
+  }
+
+  /** Reads texts again from which a deletion in another channel has removed words. */
+  async readAgain(): Promise<void> {
+    const { history, guard } = this.#parts;
+    await guard(async () => void (await history.reload()));
+  }
+
   async #beginAgainIfOutdated(): Promise<void> {
     if (await this.#parts.runner.isOutdated()) await this.heard(0, null);
   }

@@ -4,6 +4,7 @@ import { errorMessage } from "../core/errors.ts";
 import type { ChannelId, Seq } from "../core/ids.ts";
 import type { Indexer } from "../memory/indexer.ts";
 import { isOfInfrastructure } from "../store/database/errors.ts";
+import type { MemoryStore } from "../store/memory/memories.ts";
 import type { Appended } from "../store/log/message-rows.ts";
 import type { RunningTurn, TurnClaim } from "../store/turns/turn-rows.ts";
 import type { Events } from "../telemetry/events.ts";
@@ -21,6 +22,7 @@ const LOOK_AFTER = 20;
 
 export interface WakerParts extends Pick<SharedParts, "features"> {
   readonly background: Pick<BackgroundWork, "changed">;
+  readonly memories: Pick<MemoryStore, "behind">;
   readonly registry: ChannelRegistry;
   readonly renewal: Pick<Renewal, "review">;
   readonly homes: ChannelHomes;
@@ -126,7 +128,7 @@ export class Waker {
 
   /** Memories and notes of a channel may be deleted with its texts: turns of other channels that have read them begin again. */
   async memoriesGone(of: ChannelId): Promise<void> {
-    const { registry, features, background, events } = this.#parts;
+    const { registry, features, background, events, memories } = this.#parts;
     // Tool calls of any channel may quote them.
     events.tell({ type: "log_changed", id: null });
     features.changed();
@@ -134,6 +136,11 @@ export class Waker {
     background.changed();
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
+    const resting = new Map(others.filter(([, actor]) => actor.changes.mayBeBehind));
+    const known = new Map([...resting].map(([id, { history }]) => [id, history.knownChanges]));
+    // Otherwise each reads them before its next turn.
+    const behind = await memories.behind(known).catch(() => new Set<ChannelId>());
+    await Promise.all([...behind].map(async (id) => resting.get(id)?.changes.readAgain()));
   }
 
   /** Brings a channel's board up to date. Must not throw. */

@@ -209,6 +209,21 @@ export class MemoryStore extends Rows {
     return row?.takenBack ?? 0;
   }
 
+  /**
+   * The channels whose number of such deletions is another one by now.
+   * @param known the number that each knows
+   */
+  async behind(known: ReadonlyMap<ChannelId, number>): Promise<ReadonlySet<ChannelId>> {
+    if (known.size === 0) return new Set();
+    const rows = await this.db.query<{ id: ChannelId }>(
+      "channels_behind",
+      `select known.id from unnest($1::bigint[], $2::bigint[]) known (id, count)
+        where notes_taken_back(known.id) <> known.count`,
+      [[...known.keys()], [...known.values()]],
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** Counts refused memories; what they said is kept nowhere. */
   async countRejected(channel: ChannelId, reasons: readonly MemoryRejection[]): Promise<void> {
     if (reasons.length === 0) return;

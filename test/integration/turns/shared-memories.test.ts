@@ -453,6 +453,14 @@ async function memoriesToldIn(scene: Scene, weir: TestWeir, room: string): Promi
   return JSON.stringify([told, found]);
 }
 
+async function inMemory({ daemon }: TestWeir, room: string): Promise<string> {
+  const row = await daemon.store.channels.find({ platform: "test", name: room });
+  assert.ok(row);
+  const { entries } = await (await daemon.registry.get(row.id)).history.snapshot();
+  assert.ok(entries.some(({ kind }) => kind === "tool_call"));
+  return JSON.stringify(entries);
+}
+
 test("a deletion and an edit take what a thread's model called a tool with after it was shown a memory of the channel", async () => {
   for (const change of ["deletion", "edit"] as const) {
     await using scene = await openScene();
@@ -482,6 +490,8 @@ test("a deletion and an edit take what a thread's model called a tool with after
       change === "edit" ? { type: "edit", text: "Never mind.", ...taken } : { type: "deletion", ...taken },
     );
     assert.deepEqual(await rowsWith(open, "zxqpublic"), [], change);
+    // Before a further turn asks the log.
+    assert.doesNotMatch(await inMemory(weir, "under-public"), /zxqpublic/, change);
     const before = server.requests.length;
     await ask(weir, server, "under-public", "and how does one open it?");
     assert.doesNotMatch(JSON.stringify(server.requests.slice(before).map(({ body }) => body)), /zxqpublic/);
