@@ -44,6 +44,16 @@ suite("an unknown key", () => {
     assert.match(configErrorFrom(t, "[log]\nmax_retries = 1").message, /`max_retries` belongs in \[llm\]/);
   });
 
+  test("of a table in the wrong place is told where that belongs", (t) => {
+    for (const [table, home] of [
+      ["discord", "[platforms.discord]"],
+      ["llm.memory", "[defaults.memory] or [agents.memory]"],
+    ] as const) {
+      const [problem, another] = configErrorFrom(t, `[${table}]\nx = 1`).problems;
+      assert.deepEqual([problem?.key, problem?.expected, another], [table, home, undefined]);
+    }
+  });
+
   test("that is like no other gets the list of those that exist", (t) => {
     assert.match(configErrorFrom(t, "[log]\nzzz = 1").message, /expected: one of `level`/);
   });
@@ -57,6 +67,14 @@ suite("an unknown key", () => {
 });
 
 suite("a wrong value", () => {
+  test("that fails several checks is one problem", (t) => {
+    const { problems } = configErrorFrom(t, '[http]\nlisten = "off"');
+    assert.deepEqual(
+      problems.map(({ key }) => key),
+      ["http.listen"],
+    );
+  });
+
   const cases: [string, RegExp][] = [
     [
       '[llm]\nmax_retries = "3"',

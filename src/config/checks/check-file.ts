@@ -47,7 +47,9 @@ export const withoutPlace: ProblemAt = (_path, fields) => configProblem(fields);
 export function checkFile(document: TomlDocument, problemAt: ProblemAt): CheckedFile {
   const { value } = document;
   if (isFileConfig(value)) return { config: value, problems: [], isBroken: () => false };
-  const issues = fileSchema.safeParse(value).error?.issues.flatMap(placesOf) ?? [];
+  const found = fileSchema.safeParse(value).error?.issues.flatMap(placesOf) ?? [];
+  // A value may fail several checks.
+  const issues = [...new Map(found.map((issue) => [formatPath(issue.path), issue])).values()];
   const problems = issues.map((issue) => toProblem(issue, document.value, problemAt));
   const isBroken = (path: KeyPath): boolean =>
     issues.some((issue) => isPrefix(issue.path, path) || isPrefix(path, issue.path));
@@ -93,6 +95,9 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
       expected: `[${table.slice(0, -1).join(".")}.${JSON.stringify(`${named}.${key}`)}]`,
     });
   }
+  const above = isTable(found) ? tablesAbove(key)[0] : undefined;
+  if (above !== undefined)
+    return problemAt(path, { message: "unknown table here", expected: tableName([...above, key]) });
   const siblings = knownKeys(table);
   const all = leafPaths().map((leaf) => String(leaf.at(-1)));
   const nearest = nearestKey(key, siblings);
@@ -118,10 +123,23 @@ function nearestKey(key: string, known: readonly string[]): string | null {
 /** `[llm]`: the table of a key in a wrong table. */
 function tableOf(key: string): string {
   // If two tables have it, the outer one.
-  const [path] = leafPaths()
+  const [path = []] = leafPaths()
     .filter((leaf) => leaf.at(-1) === key)
     .toSorted((a, b) => a.length - b.length);
-  const tables = (path ?? []).slice(0, -1).filter((part) => typeof part === "string");
+  return tableName(path.slice(0, -1));
+}
+
+/** The paths of the tables that have a table of this name, the shortest first. */
+function tablesAbove(name: string): KeyPath[] {
+  return leafPaths()
+    .map((leaf) => leaf.slice(0, Math.max(0, leaf.slice(0, -1).indexOf(name))))
+    .filter((above) => above.length > 0)
+    .toSorted((a, b) => a.length - b.length);
+}
+
+/** The name of a table as it is written in the file. */
+function tableName(path: KeyPath): string {
+  const tables = path.filter((part) => typeof part === "string");
   if (tables[0] === "agents") return `[[${tables.join(".")}]]`;
   if (tables[0] !== "defaults") return `[${tables.join(".")}]`;
   const inner = tables.slice(1).map((part) => `.${part}`);

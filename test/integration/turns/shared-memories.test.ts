@@ -1,4 +1,4 @@
-// proves: migrations/baseline/09_memory.sql, src/store/memory/memories.ts, src/router/channel-ids.ts
+// proves: migrations/baseline/09_memory.sql, src/store/memory/memories.ts, src/router/channel-ids.ts, src/channel/text-changes.ts
 // What was told in a few people's place shows in no other one, whatever is asked there, and what was told in public shows where it may.
 import assert from "node:assert/strict";
 import { test } from "node:test";
