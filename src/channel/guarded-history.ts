@@ -40,6 +40,7 @@ export class GuardedHistory {
   #history: History;
   /** Number of edits and deletions as of the last fold of the rows. */
   #takenBack: number;
+  #takenBackHere: number;
   /** Edits that were noted since then; the database counts each as a change, too. */
   #noted = 0;
   /** The last deletion as of these rows, if it is not marked as known to turns; null: all are. */
@@ -53,7 +54,12 @@ export class GuardedHistory {
   constructor(
     store: Store,
     owner: Owner,
-    { history, takenBack, lastDeletion }: Pick<ChannelSnapshot, "history" | "takenBack" | "lastDeletion">,
+    {
+      history,
+      takenBack,
+      takenBackHere,
+      lastDeletion,
+    }: Pick<ChannelSnapshot, "history" | "takenBack" | "takenBackHere" | "lastDeletion">,
     { mutex = new Mutex(), othersWrite = true }: HistoryOptions = {},
   ) {
     this.#mutex = mutex;
@@ -62,6 +68,7 @@ export class GuardedHistory {
     this.#owner = owner;
     this.#history = history;
     this.#takenBack = takenBack;
+    this.#takenBackHere = takenBackHere;
     this.#lastDeletion = lastDeletion;
   }
 
@@ -218,6 +225,7 @@ export class GuardedHistory {
       throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
     this.#history = snapshot.history;
     this.#takenBack = snapshot.takenBack;
+    this.#takenBackHere = snapshot.takenBackHere;
     this.#noted = 0;
     this.#lastDeletion = snapshot.lastDeletion;
     this.#folds++;
@@ -233,6 +241,11 @@ export class GuardedHistory {
   /** Number of edits and deletions that this history knows. */
   get knownChanges(): number {
     return this.#takenBack + this.#noted;
+  }
+
+  /** The same of this channel alone, without a thread's channel. */
+  get knownChangesHere(): number {
+    return this.#takenBackHere + this.#noted;
   }
 
   /** Whether there are edits or deletions, by any daemon, that this history does not know. */

@@ -137,7 +137,7 @@ export class Waker {
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
     const resting = new Map(others.filter(([, actor]) => actor.changes.mayBeBehind));
-    const known = new Map([...resting].map(([id, { history }]) => [id, history.knownChanges]));
+    const known = new Map([...resting].map(([id, { history }]) => [id, history.knownChangesHere]));
     // Otherwise each reads them before its next turn.
     const behind = await memories.behind(known).catch(() => new Set<ChannelId>());
     await Promise.all([...behind].map(async (id) => resting.get(id)?.changes.readAgain()));

@@ -249,6 +249,8 @@ export interface UnderWay {
   readonly hasOpenWork: boolean;
   /** How often a text of the channel, or of a thread's channel, was edited or taken back. */
   readonly takenBack: number;
+  /** The same of the channel alone. */
+  readonly takenBackHere: number;
   /** When something was last deleted of which the rows do not say yet that the channel's owner knows; null: it knows of all. */
   readonly lastDeletion: string | null;
 }
@@ -259,6 +261,7 @@ export async function readUnderWay(client: Queryable, channel: ChannelId): Promi
     `select exists (select from jobs where channel_id = $1 and state in ('running', 'staged')) as has_live_job,
             ${openWorkOf("$1")} as has_open_work,
             notes_taken_back($1) as taken_back,
+            coalesce((select taken_back from search_progress where channel_id = $1), 0) as taken_back_here,
             last_deletion($1)::text as last_deletion`,
     [channel],
   );

@@ -210,7 +210,7 @@ export class MemoryStore extends Rows {
   }
 
   /**
-   * The channels whose number of such deletions is another one by now.
+   * The channels whose own number of such deletions is another one by now: of threads, without those of their channel.
    * @param known the number that each knows
    */
   async behind(known: ReadonlyMap<ChannelId, number>): Promise<ReadonlySet<ChannelId>> {
@@ -218,7 +218,7 @@ export class MemoryStore extends Rows {
     const rows = await this.db.query<{ id: ChannelId }>(
       "channels_behind",
       `select known.id from unnest($1::bigint[], $2::bigint[]) known (id, count)
-        where notes_taken_back(known.id) <> known.count`,
+         join search_progress p on p.channel_id = known.id and p.taken_back <> known.count`,
       [[...known.keys()], [...known.values()]],
     );
     return new Set(rows.map(({ id }) => id));
