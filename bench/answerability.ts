@@ -21,6 +21,17 @@ const TRIAL = 10;
 const AGES = 4;
 /** The room of the long case. */
 const TOGETHER = "together";
+/**
+ * Each conversation is replayed so often, each time a further part of a stretch behind: how much is found depends on how full a channel
+ * is when it is asked.
+ */
+const PLACES = 3;
+/** Of a window: the raw text between two landings. */
+const STRETCH_SHARE = 0.18;
+/** With its head. */
+const FILLER_TOKENS = 32;
+const FILLER =
+  "The door of the hall stood open, then it was closed, and for the whole of a quiet morning nobody came by.";
 
 /** A question with an answer, and the messages that hold it. */
 interface Question {
@@ -119,17 +130,23 @@ async function measure(
   ways: readonly Way[],
 ): Promise<Row[]> {
   const startedAt = performance.now();
-  await using replayed = await replay(talks, facts, { summariser, window });
+  const places = Array.from({ length: summariser === "none" ? 1 : PLACES }, (_, place) => place);
+  const channels = places.flatMap((place) => talks.map((talk) => behind(talk, place, window)));
+  await using replayed = await replay(channels, facts, { summariser, window });
   const { leaf, merge } = replayed.jobs;
   const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
-  const what = `${talks.length} channels, ${summariser}, ${inK(window)}`;
+  const what = `${channels.length} channels, ${summariser}, ${inK(window)}`;
   bench.progress(`${what}: replayed in ${seconds()}, ${leaf} summaries, ${merge} merges`);
   const rows: Row[] = [];
   for (const way of ways) {
     const found: Found[] = [];
-    for (const question of questions) {
-      const channel = replayed.channels.get(question.conversation) ?? replayed.channels.get(TOGETHER);
-      if (channel !== undefined) found.push(await ask(channel, question, way));
+    for (const place of places) {
+      for (const question of questions) {
+        const channel =
+          replayed.channels.get(roomOf(question.conversation, place)) ??
+          replayed.channels.get(roomOf(TOGETHER, place));
+        if (channel !== undefined) found.push(await ask(channel, question, way));
+      }
     }
     rows.push(...rowsOf(way, found, bench.isQuick));
     bench.progress(`${way.name}: asked after ${seconds()}`);
@@ -137,10 +154,28 @@ async function measure(
   if (summariser !== "none")
     rows.push({
       what: `${inK(window)}, ${summariser}, ${talks.length} channels: merges`,
-      value: merge,
+      value: merge / places.length,
       unit: "",
     });
   return rows;
+}
+
+function roomOf(room: string, place: number): string {
+  return `${room}, ${place}`;
+}
+
+/** The same conversation behind so much of something else that it ends at another place between two landings. */
+function behind({ room, messages }: Talk, place: number, window: number): Talk {
+  const [first] = messages;
+  const count = Math.round(((place / PLACES) * STRETCH_SHARE * window) / FILLER_TOKENS);
+  if (first === undefined || count === 0) return { room: roomOf(room, place), messages };
+  const filler = Array.from({ length: count }, (_, index) => ({
+    ...first,
+    seq: -1 - index,
+    ts: new Date(Date.parse(first.ts) - (count - index) * 60_000).toISOString(),
+    text: FILLER,
+  }));
+  return { room: roomOf(room, place), messages: [...filler, ...messages] };
 }
 
 /** What one request holds. */
