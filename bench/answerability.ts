@@ -28,7 +28,7 @@ const TOGETHER = "together";
 const PLACES = 3;
 /** Of a window: the raw text between two landings. */
 const STRETCH_SHARE = 0.18;
-/** With its head. */
+/** About what a line of it takes with its head: the places need not be exact thirds. */
 const FILLER_TOKENS = 32;
 const FILLER =
   "The door of the hall stood open, then it was closed, and for the whole of a quiet morning nobody came by.";

@@ -40,6 +40,7 @@ export class GuardedHistory {
   #history: History;
   /** Number of edits and deletions as of the last fold of the rows. */
   #takenBack: number;
+  /** Of them, those of this channel alone, without a thread's channel. */
   #takenBackHere: number;
   /** Edits that were noted since then; the database counts each as a change, too. */
   #noted = 0;

@@ -92,12 +92,6 @@ export class TextChanges {
     return runner.running === null && history.hasWordsOfOthers;
   }
 
-  /** Reads texts again from which a deletion in another channel has removed words. */
-  async readAgain(): Promise<void> {
-    const { history, guard } = this.#parts;
-    await guard(async () => void (await history.reload()));
-  }
-
   async #beginAgainIfOutdated(): Promise<void> {
     if (await this.#parts.runner.isOutdated()) await this.heard(0, null);
   }

@@ -136,11 +136,13 @@ export class Waker {
     background.changed();
     const others = registry.all().filter(([id]) => id !== of);
     await Promise.all(others.map(async ([, actor]) => actor.changes.memoriesGone()));
-    const resting = new Map(others.filter(([, actor]) => actor.changes.mayBeBehind));
-    const known = new Map([...resting].map(([id, { history }]) => [id, history.knownChangesHere]));
+    const resting = others.filter(([, actor]) => actor.changes.mayBeBehind);
+    const known = new Map(resting.map(([id, { history }]) => [id, history.knownChangesHere]));
     // Otherwise each reads them before its next turn.
     const behind = await memories.behind(known).catch(() => new Set<ChannelId>());
-    await Promise.all([...behind].map(async (id) => resting.get(id)?.changes.readAgain()));
+    await Promise.all(
+      resting.filter(([id]) => behind.has(id)).map(async ([, { changes }]) => changes.heard(0, null)),
+    );
   }
 
   /** Brings a channel's board up to date. Must not throw. */

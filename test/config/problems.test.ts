@@ -47,6 +47,7 @@ suite("an unknown key", () => {
   test("of a table in the wrong place is told where that belongs", (t) => {
     for (const [table, home] of [
       ["discord", "[platforms.discord]"],
+      ["defaults.http", "[http]"],
       ["llm.memory", "[defaults.memory] or [agents.memory]"],
     ] as const) {
       const [problem, another] = configErrorFrom(t, `[${table}]\nx = 1`).problems;

@@ -95,9 +95,9 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
       expected: `[${table.slice(0, -1).join(".")}.${JSON.stringify(`${named}.${key}`)}]`,
     });
   }
-  const above = isTable(found) ? tablesAbove(key)[0] : undefined;
-  if (above !== undefined)
-    return problemAt(path, { message: "unknown table here", expected: tableName([...above, key]) });
+  const home = isTable(found) ? tableOf(key, "table") : null;
+  if (home !== null)
+    return problemAt(path, { message: "unknown table here", expected: tableName([...home, key]) });
   const siblings = knownKeys(table);
   const all = leafPaths().map((leaf) => String(leaf.at(-1)));
   const nearest = nearestKey(key, siblings);
@@ -107,9 +107,9 @@ function unknownKey(path: KeyPath, found: unknown, problemAt: ProblemAt): Config
     return problemAt(path, { message: "unknown key", suggestion: nearest });
   const elsewhere = nearestKey(key, all);
   if (elsewhere !== null) {
-    const home = `\`${elsewhere}\` belongs in ${tableOf(elsewhere)}`;
-    if (elsewhere === key) return problemAt(path, { message: `unknown key here: ${home}` });
-    return problemAt(path, { message: `unknown key; ${home}`, suggestion: elsewhere });
+    const belongs = `\`${elsewhere}\` belongs in ${tableName(tableOf(elsewhere, "key") ?? [])}`;
+    if (elsewhere === key) return problemAt(path, { message: `unknown key here: ${belongs}` });
+    return problemAt(path, { message: `unknown key; ${belongs}`, suggestion: elsewhere });
   }
   const known = siblings.map((name) => `\`${name}\``).join(", ");
   return problemAt(path, { message: "unknown key", expected: `one of ${known}` });
@@ -120,21 +120,15 @@ function nearestKey(key: string, known: readonly string[]): string | null {
   return nearestName(key.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"), known);
 }
 
-/** `[llm]`: the table of a key in a wrong table. */
-function tableOf(key: string): string {
-  // If two tables have it, the outer one.
-  const [path = []] = leafPaths()
-    .filter((leaf) => leaf.at(-1) === key)
+/** The table that has a key or a table of this name, the outer one if two have it; null: none has. */
+function tableOf(name: string, kind: "key" | "table"): KeyPath | null {
+  const [outer] = leafPaths()
+    .flatMap((leaf) => {
+      const place = kind === "key" ? leaf.length - 1 : leaf.slice(0, -1).indexOf(name);
+      return leaf[place] === name ? [leaf.slice(0, place)] : [];
+    })
     .toSorted((a, b) => a.length - b.length);
-  return tableName(path.slice(0, -1));
-}
-
-/** The paths of the tables that have a table of this name, the shortest first. */
-function tablesAbove(name: string): KeyPath[] {
-  return leafPaths()
-    .map((leaf) => leaf.slice(0, Math.max(0, leaf.slice(0, -1).indexOf(name))))
-    .filter((above) => above.length > 0)
-    .toSorted((a, b) => a.length - b.length);
+  return outer ?? null;
 }
 
 /** The name of a table as it is written in the file. */
