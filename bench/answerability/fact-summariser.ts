@@ -11,6 +11,8 @@ interface Noted {
 
 /** Begins the task, behind the summaries or the transcript. */
 const TASK = "[System: your task]";
+/** Begins a line of the transcript. It may stand in one message with the summary before it, whose lines are quoted. */
+const TRANSCRIPT = /^\d+\. \[/m;
 /** Most statements of one `memory_save`. */
 const MOST_MEMORIES = 20;
 
@@ -31,17 +33,16 @@ export function factSummariser(
   });
   return ({ messages: asked, tool_choice: choice }) => {
     const task = asked.findLast(({ role }) => role === "user")?.content ?? "";
-    const before = asked.flatMap(({ role, content }) => (role === "user" ? (content ?? "") : []));
-    const transcript = before.find((one) => /^\d+\. \[/.test(one));
-    if (transcript === undefined) {
-      const [lines = ""] = before.join("\n").split(TASK);
-      return text(within(lines.split("\n").flatMap(told), limitOf(task)).join("\n"));
-    }
+    const given = asked.flatMap(({ role, content }) => (role === "user" ? (content ?? "") : [])).join("\n");
+    const [before = ""] = given.split(TASK);
+    const from = before.search(TRANSCRIPT);
+    if (from < 0) return text(within(before.split("\n").flatMap(told), limitOf(task)).join("\n"));
+    const transcript = before.slice(from);
     const own = noted.filter(
       (one) => one.said.length > 0 && one.said.some((line) => transcript.includes(line)),
     );
-    const hasSaved = asked.some(({ role }) => role === "tool");
-    if (choice !== "none" && !hasSaved && own.length > 0) return toolCalls([saveOf(own, transcript)]);
+    const saved = MOST_MEMORIES * asked.filter(({ role }) => role === "tool").length;
+    if (choice !== "none" && saved < own.length) return toolCalls([saveOf(own.slice(saved), transcript)]);
     return text(
       within(
         own.map(({ fact }) => fact),

@@ -1,6 +1,7 @@
 import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
 import type { Context, Pressure, Section } from "../core/context.ts";
-import type { History } from "../core/history.ts";
+import { type History, isAllInView } from "../core/history.ts";
+import type { AgentConfig } from "../config/config.ts";
 
 /** The room for a request in a model's window, and the tiers' thresholds. */
 export interface Budget {
@@ -62,6 +63,24 @@ export function extractTokens(budget: Budget): number {
 
 /** Estimated tokens of recalled passages that do not give way to the conversation: about 650 of a tokenizer. */
 export const LEAST_RECALLED = 740;
+/** Most estimated tokens of all recalled passages, whatever the window. */
+export const MOST_RECALLED = 4000;
+/** Share of the usable window that the conversation leaves them. */
+const KEPT_SHARE = 0.2;
+
+/**
+ * Estimated tokens that are kept free for the passages that recall will find. What it finds is not known between turns, and has
+ * only the room that the conversation leaves: a full channel would find least, though it has most to find.
+ * @param budget called only if something is out of view
+ */
+export function keptForRecall(
+  { recall }: Pick<AgentConfig["memory"], "recall">,
+  history: Pick<History, "coveredTo" | "omittedTo">,
+  budget: () => Budget,
+): number {
+  if (recall === "off" || recall === "memories" || isAllInView(history)) return 0;
+  return Math.min(MOST_RECALLED, Math.max(LEAST_RECALLED, Math.floor(partAt(budget(), KEPT_SHARE))));
+}
 
 export function recalledTokens({
   sections,

@@ -22,6 +22,7 @@ import { SUMMARY_LABEL_TOKENS } from "../context/render.ts";
 import {
   type Budget,
   extractTokens,
+  keptForRecall,
   lastingDynamicTokens,
   partAt,
   tokenBudgetAt,
@@ -292,8 +293,9 @@ export class Simulation {
 
   #mayBeDue(): boolean {
     const { agent, budget } = this.#parts;
-    const { fixed, dynamic } = (this.#everyRequest ??= sizeWithoutEntries(this.#nextSources()));
-    const everyRequest = fixed + Math.max(dynamic, this.#dynamicTokens);
+    const size = (this.#everyRequest ??= sizeWithoutEntries(this.#nextSources()));
+    const { fixed } = size;
+    const everyRequest = fixed + size.dynamic + this.#spare(size);
     return mayBeFull(
       this.history,
       knownRequest(agent.config.compaction, { everyRequest, fixed }, () => budget),
@@ -316,7 +318,13 @@ export class Simulation {
       this.#everyRequest = size;
     }
     const { size } = this.#measured;
-    return size.all + recalledSpare(size, { dynamicTokens: this.#dynamicTokens });
+    return size.all + this.#spare(size);
+  }
+
+  #spare(size: Pick<RequestSize, "dynamic">): number {
+    const { agent, budget } = this.#parts;
+    const kept = keptForRecall(agent.config.memory, this.history, () => budget);
+    return recalledSpare(size, { dynamicTokens: this.#dynamicTokens }, kept);
   }
 
   #state(): CompactionState {

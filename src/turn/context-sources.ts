@@ -5,7 +5,7 @@ import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, AskedMessage } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
 import { quotedName } from "./quoted-name.ts";
-import { LEAST_RECALLED } from "../context/usage.ts";
+import { LEAST_RECALLED, MOST_RECALLED } from "../context/usage.ts";
 import { escapeLabels } from "../context/labels.ts";
 import { capText } from "../context/cap.ts";
 import { begunTo, dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
@@ -27,8 +27,6 @@ const BEST_LENGTH = 400;
 const PASSAGE_LENGTH = 200;
 /** Share of the usable window for all recalled messages, by how much is asked for. */
 const RECALLED_SHARE: Readonly<Record<Wanted, number>> = { told: 0, one: 0.25, several: 0.26 };
-/** Most estimated tokens of all recalled messages, whatever the window. */
-const MOST_RECALLED = 4000;
 /** Separates recalled messages that are not adjacent, so that they do not read as question and answer. */
 const GAP = "…";
 /** Replied-to messages that are shown, and the shown length of each, in UTF-16 units. */

@@ -6,7 +6,17 @@ import * as fc from "fast-check";
 
 import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
-import { type Budget, partAt, tokenBudgetAt, usableTokens, usageOf } from "../../src/context/usage.ts";
+import {
+  type Budget,
+  keptForRecall,
+  LEAST_RECALLED,
+  MOST_RECALLED,
+  partAt,
+  tokenBudgetAt,
+  usableTokens,
+  usageOf,
+} from "../../src/context/usage.ts";
+import type { AgentConfig } from "../../src/config/config.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
@@ -100,3 +110,26 @@ describe("a context fitted by what the model counts", () => {
 function usageAt(estimated: number, budget: Budget): number {
   return realTokens(estimated, budget.calibration) / usableTokens(budget);
 }
+
+describe("what is kept free for recall", () => {
+  const covered = { coveredTo: 9, omittedTo: 0 };
+  const keptIn = (
+    window: number,
+    history = covered,
+    recall: AgentConfig["memory"]["recall"] = "all",
+  ): number => keptForRecall({ recall }, history, () => budgetOf(window, 0));
+
+  test("is a fifth of the usable window, within bounds", () => {
+    assert.equal(keptIn(16_000), Math.floor(partAt(budgetOf(16_000, 0), 0.2)));
+    assert.equal(keptIn(3000), LEAST_RECALLED);
+    assert.equal(keptIn(128_000), MOST_RECALLED);
+  });
+
+  test("is nothing where there is nothing to recall, or messages are not recalled", () => {
+    assert.equal(keptIn(16_000, { coveredTo: 0, omittedTo: 0 }), 0);
+    assert.ok(keptIn(16_000, { coveredTo: 0, omittedTo: 3 }) > 0);
+    assert.equal(keptIn(16_000, covered, "off"), 0);
+    assert.equal(keptIn(16_000, covered, "memories"), 0);
+    assert.ok(keptIn(16_000, covered, "messages") > 0);
+  });
+});

@@ -11,7 +11,7 @@ import type { MemoryRecord } from "../../store/memory/memories.ts";
 import { type ChannelReport, MAX_MEMORIES } from "./channel-report.ts";
 import type { CompactionTotals } from "../../store/compaction/compactions.ts";
 import { about, describeCached, describeCost } from "./cost-format.ts";
-import type { NextMark } from "./compaction-monitor.ts";
+import type { CompactionMonitor, NextMark } from "./compaction-monitor.ts";
 import type { ContextReport, SectionReport } from "./context-report.ts";
 
 /** Memories shown on the screen; the JSON form has them all. */
@@ -121,7 +121,7 @@ export function formatContextReport(report: ContextReport, time: TimeFormat): st
     `  ${usageBar(report)}  ${describeUsage(report)}`,
     `  window ${describeWindow(report, time)}`,
     `  marks: background ${percent(report.thresholds.background)}, aggressive ${percent(report.thresholds.aggressive)}, emergency ${percent(report.thresholds.emergency)}`,
-    ...describeNext(report.monitor.next).map((line) => `  next: ${line}`),
+    ...describeNext(report.monitor).map((line) => `  next: ${line}`),
     "",
     ...segmentRows(report.segments),
     `  by type: ${describeCounts(report.types)}`,
@@ -158,10 +158,15 @@ const NEXT_BY: Readonly<Record<NextMark["by"], string>> = {
 };
 
 /** `background at 13,900 tokens, 2,100 more, by the length of the messages (max_raw_tokens)`; empty: no mark is left. Pure. */
-export function describeNext(next: NextMark | null): string[] {
+export function describeNext({
+  next,
+  keptForRecall,
+}: Pick<CompactionMonitor, "next" | "keptForRecall">): string[] {
   if (next === null) return [];
   const { tier, at, left, by } = next;
-  return [`${tier} at ${formatNumber(at)} tokens, ${formatNumber(left)} more${NEXT_BY[by]}`];
+  const isEarlier = by === "window" && keptForRecall > 0;
+  const kept = isEarlier ? ` (${formatNumber(keptForRecall)} are kept free for recall)` : "";
+  return [`${tier} at ${formatNumber(at)} tokens, ${formatNumber(left)} more${NEXT_BY[by]}${kept}`];
 }
 
 /** The segments that have any tokens, one a line. Pure. */

@@ -1,7 +1,14 @@
 import { type BackgroundRoom, backgroundRoom, decide, type Decision } from "../../compactor/policy/policy.ts";
 import type { CompactionConfig } from "../../config/config.ts";
 import { keepTokens } from "../../context/keep.ts";
-import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
+import {
+  type Budget,
+  keptForRecall,
+  leastOfLeaf,
+  stretchTokens,
+  tokenBudgetAt,
+  usableTokens,
+} from "../../context/usage.ts";
 import { summarySizes } from "../../context/summary-room.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
 import { dueMessages, type History, type Stretch } from "../../core/history.ts";
@@ -13,6 +20,8 @@ export interface CompactionMonitor {
   /** Its next work, if it is not under way; null: no work. */
   readonly due: DueWork | null;
   readonly tiers: Readonly<Record<MarkedTier, number>>;
+  /** Kept free for what recall will add to the next request: the tiers are reached by as much earlier. */
+  readonly keptForRecall: number;
   /** Null: emergency is reached. */
   readonly next: NextMark | null;
   /** Summaries that are written ahead, and wait. */
@@ -56,9 +65,10 @@ export function monitorCompaction(
   budget: Budget,
   { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
+  const kept = keptForRecall(agent.config.memory, history, () => budget);
   const state = {
     history,
-    tokens: estimated + (history.omission?.tokens ?? 0),
+    tokens: estimated + kept + (history.omission?.tokens ?? 0),
     tokenBudgetAt: (share: number) => tokenBudgetAt(budget, share),
     keepTokens: keepTokens(budget),
     ...summarySizes(budget, fixed),
@@ -82,10 +92,17 @@ export function monitorCompaction(
   const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
   const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
   const { factor } = budget.calibration;
+  const keptForIt = Math.round(kept * factor);
+  const reached = {
+    background: tiers.background - keptForIt,
+    aggressive: tiers.aggressive - keptForIt,
+    emergency: tiers.emergency - keptForIt,
+  };
   return {
     due: dueWork(decide(state)),
     tiers,
-    next: nextMark(Math.round(usage * usable), tiers, {
+    keptForRecall: keptForIt,
+    next: nextMark(Math.round(usage * usable), reached, {
       room: backgroundRoom(state),
       rules: state.rules,
       factor,

@@ -74,7 +74,7 @@ function windowFields(report: ContextReport, time: TimeFormat): Field[] {
   const { spent, monitor } = report;
   return [
     { label: "Window", value: describeWindow(report, time) },
-    { label: "Next mark", value: describeNext(monitor.next).join("") },
+    { label: "Next mark", value: describeNext(monitor).join("") },
     {
       label: "Largest request so far",
       value: spent.peakTokens > 0 ? `${formatNumber(spent.peakTokens)} tokens` : "",

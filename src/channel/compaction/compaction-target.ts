@@ -10,7 +10,14 @@ import type { CompactionTarget } from "../../compactor/target.ts";
 import { assemble, type ContextSources } from "../../context/assemble.ts";
 import { keepTokens } from "../../context/keep.ts";
 import { fitContext } from "../../context/emergency.ts";
-import { type Budget, leastOfLeaf, stretchTokens, tokenBudgetAt, usableTokens } from "../../context/usage.ts";
+import {
+  type Budget,
+  keptForRecall,
+  leastOfLeaf,
+  stretchTokens,
+  tokenBudgetAt,
+  usableTokens,
+} from "../../context/usage.ts";
 import { summarySizes } from "../../context/summary-room.ts";
 import type { Context } from "../../core/context.ts";
 import { dueMessages, type History, type TurnRange, writtenTo } from "../../core/history.ts";
@@ -42,9 +49,13 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
   const sizes = createSizes(parts);
 
+  const spare = (current: History, size: Pick<RequestSize, "dynamic">): number =>
+    recalledSpare(size, lastRequest, keptForRecall(agent.config.memory, current, budget));
+
   const known = (current: History): KnownRequest => {
-    const { fixed, dynamic } = sizes.withoutEntries(current);
-    const everyRequest = fixed + Math.max(dynamic, lastRequest.dynamicTokens);
+    const size = sizes.withoutEntries(current);
+    const { fixed } = size;
+    const everyRequest = fixed + size.dynamic + spare(current, size);
     return knownRequest(compaction, { everyRequest, fixed }, budget);
   };
 
@@ -58,7 +69,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     measure(current) {
       const running = parts.running();
       const size = sizes.of(current, running);
-      const tokens = size.all + recalledSpare(size, lastRequest);
+      const tokens = size.all + spare(current, size);
       const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
       return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
     },
@@ -70,7 +81,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const current = await history.snapshot();
       const limits = budget();
       const size = sizes.of(current, null);
-      const tokens = size.all + recalledSpare(size, lastRequest);
+      const tokens = size.all + spare(current, size);
       if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
       if (fit.omitTo === null) return false;
@@ -246,12 +257,16 @@ export function sizeWithoutEntries(sources: ContextSources): RequestSize {
   return sizeOfRequest(assemble({ ...sources, history }));
 }
 
-/** How many tokens recall added to the last request's dynamic part. */
+/**
+ * How many tokens recall is expected to add to the next request: as many as to the last one, and at least what is kept free.
+ * @param kept see {@link keptForRecall}
+ */
 export function recalledSpare(
   { dynamic }: Pick<RequestSize, "dynamic">,
   lastRequest: Pick<LastRequest, "dynamicTokens">,
+  kept: number,
 ): number {
-  return Math.max(0, lastRequest.dynamicTokens - dynamic);
+  return Math.max(kept, lastRequest.dynamicTokens - dynamic);
 }
 
 function tokensIn(context: Context, keys: readonly string[]): number {

@@ -35,8 +35,8 @@ export async function readLevel(daemon: Daemon, now: Date): Promise<Level | null
   const report = await reportChannel({ ...parts, now, isFresh: false }, channel);
   const last = await store.contextRecords.find(channel.id, null);
   const dynamic = lastingDynamicTokens(report);
-  const spare =
-    last === undefined ? 0 : recalledSpare({ dynamic }, { dynamicTokens: lastingDynamicTokens(last) });
+  const dynamicTokens = last === undefined ? 0 : lastingDynamicTokens(last);
+  const spare = recalledSpare({ dynamic }, { dynamicTokens }, report.monitor.keptForRecall);
   const { usable, thresholds } = report;
   const { background, aggressive, emergency } = thresholds;
   return {

@@ -126,6 +126,15 @@ describe("the monitor of a report", () => {
     });
   });
 
+  test("comes as much earlier as is kept free for recall, once something is out of view", () => {
+    const { history } = chatter(20, LONG);
+    const at = new Date("2026-11-21T14:05:00Z");
+    const omission = { fromSeq: 1, toSeq: 1, count: 1, tokens: 0, firstAt: at, lastAt: at };
+    const { monitor, usable } = report({ ...history, omittedTo: 1, omission });
+    assert.equal(monitor.keptForRecall, Math.floor(usable * 0.2));
+    assert.equal(monitor.next?.at, monitor.tiers.background - monitor.keptForRecall);
+  });
+
   test("names the limit by which the background tier comes first in a large window", () => {
     const { monitor, tokens } = report(chatter(200).history, 1_000_000);
     assert.equal(monitor.next?.tier, "background");

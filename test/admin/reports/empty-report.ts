@@ -39,6 +39,7 @@ export const EMPTY_REPORT: ChannelReport = {
   monitor: {
     due: null,
     tiers: { background: 6400, aggressive: 6800, emergency: 7600 },
+    keptForRecall: 0,
     next: { tier: "background", at: 6400, left: 2400, by: "window" },
     ahead: [],
   },

@@ -29,7 +29,7 @@ export interface TimelineSection {
 /** What happened in a channel lately: replies, compactions and the level, drawn, in a sentence, and as a table. */
 export function timelineSection({ timeline, report, bar, time, path, span }: TimelineSection): Markup {
   const { next } = report.monitor;
-  const level = levelSentence(percent(report.usage), next);
+  const level = levelSentence(percent(report.usage), report.monitor);
   if (timeline === null) return html`<p class="dim">Nothing was answered or compacted here yet. ${level}</p>`;
   const { axis } = timeline;
   const head = headline(timeline);

@@ -1,4 +1,4 @@
-import type { NextMark } from "../../../../admin/reports/compaction-monitor.ts";
+import type { CompactionMonitor } from "../../../../admin/reports/compaction-monitor.ts";
 import { describeNext } from "../../../../admin/reports/channel-format.ts";
 import { formatNumber, formatSpan } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
@@ -40,8 +40,12 @@ function besideSentence({ count, most }: Waits): string {
 }
 
 /** `Level 61 % of the usable window; next mark: background at 13,900 tokens, 2,100 more.` Pure. */
-export function levelSentence(level: string, next: NextMark | null): string {
-  const mark = next === null ? "all marks are reached" : `next mark: ${describeNext(next).join("")}`;
+export function levelSentence(
+  level: string,
+  monitor: Pick<CompactionMonitor, "next" | "keptForRecall">,
+): string {
+  const [next] = describeNext(monitor);
+  const mark = next === undefined ? "all marks are reached" : `next mark: ${next}`;
   return `Level ${level} of the usable window; ${mark}.`;
 }
 

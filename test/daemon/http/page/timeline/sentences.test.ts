@@ -38,10 +38,17 @@ test("a sentence says what was measured, how often, and what failed", () => {
 test("the level is named with the mark that comes next", () => {
   const next = { tier: "background", at: 13_900, left: 2100, by: "window" } as const;
   assert.equal(
-    levelSentence("61 %", next),
+    levelSentence("61 %", { next, keptForRecall: 0 }),
     "Level 61 % of the usable window; next mark: background at 13,900 tokens, 2,100 more.",
   );
-  assert.equal(levelSentence("97 %", null), "Level 97 % of the usable window; all marks are reached.");
+  assert.equal(
+    levelSentence("61 %", { next, keptForRecall: 2400 }),
+    "Level 61 % of the usable window; next mark: background at 13,900 tokens, 2,100 more (2,400 are kept free for recall).",
+  );
+  assert.equal(
+    levelSentence("97 %", { next: null, keptForRecall: 0 }),
+    "Level 97 % of the usable window; all marks are reached.",
+  );
 });
 
 test("times and tokens are short", () => {
