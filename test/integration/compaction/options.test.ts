@@ -236,3 +236,29 @@ test("an agent starts in 8k, 16k and 32k, also where its fixed part leaves littl
     assert.equal(weir.daemon.registry.size, 0);
   }
 });
+
+/** Of the usable window: less than background, and more than what is left below it where a fifth is kept free. */
+const BETWEEN = 0.68;
+
+test("a channel that has asked nothing yet keeps room for what its first question recalls", async () => {
+  await using scene = await openScene();
+  script(scene.server, () => text(SUMMARY));
+  for (const [recall, begun] of [
+    ["off", 0],
+    ["all", 1],
+  ] as const) {
+    const room = `recall-${recall}`;
+    const lines = { agent: `memory.recall = "${recall}"`, compaction: "keep_messages = 6" };
+    await fillLog(scene.open, room, 40);
+    {
+      await using weir = await scene.start(lines);
+      await force(weir, scene, room);
+      await compaction(weir, room, "committed");
+    }
+    await fillTo(scene, room, BETWEEN, lines);
+    await using weir = await scene.start(lines);
+    await ask(weir, scene.server, room, "are you there?");
+    await quiet(weir, room);
+    assert.equal(compactions(weir, room, "started").length, begun, recall);
+  }
+});
