@@ -277,6 +277,10 @@ export class World implements AsyncDisposable {
     const [incarnation] = this.awake();
     const actor = incarnation?.actor(room.id);
     if (incarnation === undefined || actor === undefined || !this.isSole(incarnation, room)) return;
+    // After a second failure it waits longer than a cut connection's doubt lasts. One that waited for ever would never be quiet.
+    const { turnRunningForMs, due, delivering } = actor.status;
+    const waitsToReadAgain = !actor.isIdle && turnRunningForMs === null && due > 0 && !delivering;
+    if (waitsToReadAgain) return;
     // Who dies over a change of its history keeps it from all who wait for it, for ever.
     const inMemory = await Promise.race([actor.history.snapshot(), incarnation.death]);
     if (inMemory === "dead") return;
