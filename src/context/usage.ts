@@ -66,7 +66,7 @@ export const LEAST_RECALLED = 740;
 /** Most estimated tokens of all recalled passages, whatever the window. */
 export const MOST_RECALLED = 4000;
 /** Share of the usable window that the conversation leaves them. */
-const KEPT_SHARE = 0.2;
+const KEPT_SHARE = 0.15;
 
 /**
  * Estimated tokens that are kept free for the passages that recall will find. What it finds is not known between turns, and has

@@ -119,8 +119,8 @@ describe("what is kept free for recall", () => {
     recall: AgentConfig["memory"]["recall"] = "all",
   ): number => keptForRecall({ recall }, history, () => budgetOf(window, 0));
 
-  test("is a fifth of the usable window, within bounds", () => {
-    assert.equal(keptIn(16_000), Math.floor(partAt(budgetOf(16_000, 0), 0.2)));
+  test("is 15 % of the usable window, within bounds", () => {
+    assert.equal(keptIn(16_000), Math.floor(partAt(budgetOf(16_000, 0), 0.15)));
     assert.equal(keptIn(3000), LEAST_RECALLED);
     assert.equal(keptIn(128_000), MOST_RECALLED);
   });

@@ -131,7 +131,7 @@ describe("the monitor of a report", () => {
     const at = new Date("2026-11-21T14:05:00Z");
     const omission = { fromSeq: 1, toSeq: 1, count: 1, tokens: 0, firstAt: at, lastAt: at };
     const { monitor, usable } = report({ ...history, omittedTo: 1, omission });
-    assert.equal(monitor.keptForRecall, Math.floor(usable * 0.2));
+    assert.equal(monitor.keptForRecall, Math.floor(usable * 0.15));
     assert.equal(monitor.next?.at, monitor.tiers.background - monitor.keptForRecall);
   });
 
