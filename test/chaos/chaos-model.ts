@@ -193,7 +193,7 @@ export class ChaosModel {
     const good = `${mark} ${this.#words(this.#random.int(8, 40))}.`;
     // Only who reads for the first time may remember.
     const read = (request.tools?.length ?? 0) > 0 ? transcriptMarks(request) : [];
-    const memory = saves ? memoryOf(request, mark) : null;
+    const memory = saves ? memoryOf(request) : null;
     return async (exchange) => {
       await this.holds["job.model"].pass();
       if (isMerge) await this.holds["merge.model"].pass();
@@ -265,13 +265,13 @@ function transcriptMarks({ messages }: ChatRequest): string[] {
   );
 }
 
-/** Something that a line of the transcript says, as `memory_save` wants it. */
-export function memoryOf({ messages }: ChatRequest, mark: string): object | null {
+/** Something that a line of the transcript says, as `memory_save` wants it: no word of it may stand nowhere. */
+export function memoryOf({ messages }: ChatRequest): object | null {
   for (const { content } of messages) {
     const found = /^(\d+)\. \[[\d :-]+\] [^:\n]+: (g\d+) ([\p{L} ]{20,60}) /mu.exec(content ?? "");
     if (found === null) continue;
     const [, line, id, words] = found;
-    const statement = `${id} said: ${words} (${mark})`;
+    const statement = `${id} said: ${words}`;
     return {
       memories: [
         { type: "fact", subject: "gauge", statement, quote: words, sources: [Number(line)], importance: 0.5 },

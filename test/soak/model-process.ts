@@ -68,7 +68,7 @@ function summarise(request: ChatRequest): Behaviour {
   if (offers(request, "memory_revise")) return text("Nothing changes.");
   const maySave = (request.tools?.length ?? 0) > 0 && request.tool_choice !== "none" && !isAfterSave;
   const mark = `S${++summaries}#`;
-  const memory = maySave && random.chance(0.4) ? memoryOf(request, mark) : null;
+  const memory = maySave && random.chance(0.4) ? memoryOf(request) : null;
   const pace = { firstDelayMs: random.int(50, 500) };
   if (memory !== null) return toolCalls([{ name: "memory_save", arguments: memory }], pace);
   return text(`${mark} ${randomWords(random, random.int(15, 60))}.`, pace);
