@@ -1,6 +1,6 @@
 import { type Calibration, estimatedRoom, realTokens } from "../core/calibration.ts";
 import type { Context, Pressure, Section } from "../core/context.ts";
-import { type History, isAllInView } from "../core/history.ts";
+import { afterReset, type History, rawFrom } from "../core/history.ts";
 import type { AgentConfig } from "../config/config.ts";
 
 /** The room for a request in a model's window, and the tiers' thresholds. */
@@ -65,20 +65,20 @@ export function extractTokens(budget: Budget): number {
 export const LEAST_RECALLED = 740;
 /** Most estimated tokens of all recalled passages, whatever the window. */
 export const MOST_RECALLED = 4000;
-/** Share of the usable window that the conversation leaves them. */
+/** Share of the usable window that the conversation leaves at least for what recall adds, memories included. */
 const KEPT_SHARE = 0.15;
 
 /**
- * Estimated tokens that are kept free for the passages that recall will find. What it finds is not known between turns, and has
- * only the room that the conversation leaves: a full channel would find least, though it has most to find.
- * @param budget called only if something is out of view
+ * Estimated tokens that a landing in the background keeps free for what recall adds to the next request. What it finds is not known
+ * between turns, and has only the room that the conversation leaves: a full channel would find least, though it has most to find.
+ * @param budget called only if there is something to recall
  */
 export function keptForRecall(
   { recall }: Pick<AgentConfig["memory"], "recall">,
-  history: Pick<History, "coveredTo" | "omittedTo">,
+  history: Pick<History, "coveredTo" | "omittedTo" | "summaries">,
   budget: () => Budget,
 ): number {
-  if (recall === "off" || recall === "memories" || isAllInView(history)) return 0;
+  if (recall === "off" || recall === "memories" || rawFrom(history) <= afterReset(history)) return 0;
   return Math.min(MOST_RECALLED, Math.max(LEAST_RECALLED, Math.floor(partAt(budget(), KEPT_SHARE))));
 }
 

@@ -98,11 +98,6 @@ export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq 
   return Math.max(history.coveredTo, history.omittedTo) + 1;
 }
 
-/** Whether each entry is raw: no summary and no omission stands for any. */
-export function isAllInView(history: Pick<History, "coveredTo" | "omittedTo">): boolean {
-  return rawFrom(history) === 1;
-}
-
 /** First seq after the last `/reset`: earlier entries are not recalled. */
 export function afterReset({ summaries }: Pick<History, "summaries">): Seq {
   return (summaries.findLast(({ kind }) => kind === "reset")?.toSeq ?? 0) + 1;

@@ -8,6 +8,8 @@ import {
   knownRequest,
   mayBeFull,
   measureHistory,
+  expectedRecall,
+  type ExpectedRecall,
   recalledSpare,
   type RequestSize,
   sizeOfRequest,
@@ -295,7 +297,7 @@ export class Simulation {
     const { agent, budget } = this.#parts;
     const size = (this.#everyRequest ??= sizeWithoutEntries(this.#nextSources()));
     const { fixed } = size;
-    const everyRequest = fixed + size.dynamic + this.#spare(size);
+    const everyRequest = fixed + size.dynamic + this.#expectedRecall(size).tokens;
     return mayBeFull(
       this.history,
       knownRequest(agent.config.compaction, { everyRequest, fixed }, () => budget),
@@ -309,31 +311,32 @@ export class Simulation {
     return nextSources(agent, this.history, { running, now, scene, usable: usableTokens(budget) });
   }
 
-  /** Estimated tokens of the next request, with its recall. */
-  #nextTokens(): number {
+  /** The size of the next request without its recall. */
+  #nextSize(): RequestSize {
     const [history, running] = [this.history, this.#running];
     if (this.#measured?.history !== history || this.#measured.running !== running) {
       const size = sizeOfRequest(assemble(this.#nextSources()));
       this.#measured = { history, running, size };
       this.#everyRequest = size;
     }
-    const { size } = this.#measured;
-    return size.all + this.#spare(size);
+    return this.#measured.size;
   }
 
-  #spare(size: Pick<RequestSize, "dynamic">): number {
+  #expectedRecall(size: Pick<RequestSize, "dynamic">): ExpectedRecall {
     const { agent, budget } = this.#parts;
     const kept = keptForRecall(agent.config.memory, this.history, () => budget);
-    return recalledSpare(size, { dynamicTokens: this.#dynamicTokens }, kept);
+    return expectedRecall(size, { dynamicTokens: this.#dynamicTokens }, kept);
   }
 
   #state(): CompactionState {
     const { agent, budget } = this.#parts;
     const running = this.#running?.turn ?? null;
-    const tokens = this.#nextTokens();
+    const size = this.#nextSize();
+    const recall = this.#expectedRecall(size);
     const measured = measureHistory(agent, this.history, {
       limits: budget,
-      tokens,
+      tokens: size.all + recall.tokens,
+      keptTokens: recall.keptTokens,
       running,
       fixed: this.#everyRequest?.fixed ?? 0,
       cache: this.#cache(),
@@ -361,7 +364,9 @@ export class Simulation {
   #relieve(): void {
     const { budget } = this.#parts;
     if (this.#running !== null) return;
-    if (this.#nextTokens() < tokenBudgetAt(budget, budget.emergencyThreshold)) return;
+    const size = this.#nextSize();
+    const tokens = size.all + recalledSpare(size, { dynamicTokens: this.#dynamicTokens });
+    if (tokens < tokenBudgetAt(budget, budget.emergencyThreshold)) return;
     const { omitTo } = fitContext(this.#nextSources(), budget);
     if (omitTo !== null) this.#past.omit(omitTo);
   }

@@ -1,5 +1,5 @@
 import type { UserEntry } from "../core/entry.ts";
-import { dueMessages, type History, isAllInView } from "../core/history.ts";
+import { dueMessages, type History } from "../core/history.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { Seq } from "../core/ids.ts";
 import type { ChannelKind } from "../core/message.ts";
@@ -57,17 +57,17 @@ export function recallFor(
   messages: readonly AskingMessage[],
   { recall, seesElsewhere: isElsewhere }: Recallable,
 ): FirstRecall {
-  const hasAllInView = isAllInView(history);
+  const isAllInView = Math.max(history.coveredTo, history.omittedTo) === 0;
   const text = messages.map((one) => one.text).join("\n");
   const limits = LIMITS[wantedBy(text)];
   return {
     text,
     askers: askersOf(messages),
     repliesTo: messages.flatMap(({ replyTo }) => replyTo ?? []),
-    entries: !hasAllInView && recall !== "memories" && recall !== "off" ? limits.entries : 0,
+    entries: !isAllInView && recall !== "memories" && recall !== "off" ? limits.entries : 0,
     // The sources of this channel's own memories are in view: a query would cost each turn and find nothing new.
     memories:
-      (!hasAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? limits.memories : 0,
+      (!isAllInView || isElsewhere) && recall !== "messages" && recall !== "off" ? limits.memories : 0,
   };
 }
 

@@ -18,6 +18,7 @@ import {
 } from "../../src/context/usage.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import { type Calibration, realTokens } from "../../src/core/calibration.ts";
+import { summariesOf } from "../compactor/channel.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
 
@@ -112,7 +113,9 @@ function usageAt(estimated: number, budget: Budget): number {
 }
 
 describe("what is kept free for recall", () => {
-  const covered = { coveredTo: 9, omittedTo: 0 };
+  const [summary] = summariesOf([1]);
+  assert.ok(summary !== undefined);
+  const covered = { coveredTo: 10, omittedTo: 0, summaries: [summary] };
   const keptIn = (
     window: number,
     history = covered,
@@ -126,8 +129,10 @@ describe("what is kept free for recall", () => {
   });
 
   test("is nothing where there is nothing to recall, or messages are not recalled", () => {
-    assert.equal(keptIn(16_000, { coveredTo: 0, omittedTo: 0 }), 0);
-    assert.ok(keptIn(16_000, { coveredTo: 0, omittedTo: 3 }) > 0);
+    assert.equal(keptIn(16_000, { ...covered, coveredTo: 0, summaries: [] }), 0);
+    assert.ok(keptIn(16_000, { coveredTo: 0, omittedTo: 3, summaries: [] }) > 0);
+    const reset = { ...summary, kind: "reset" as const, text: "" };
+    assert.equal(keptIn(16_000, { ...covered, summaries: [reset] }), 0, "nothing before a reset is recalled");
     assert.equal(keptIn(16_000, covered, "off"), 0);
     assert.equal(keptIn(16_000, covered, "memories"), 0);
     assert.ok(keptIn(16_000, covered, "messages") > 0);

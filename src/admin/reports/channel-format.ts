@@ -164,7 +164,7 @@ export function describeNext({
 }: Pick<CompactionMonitor, "next" | "keptForRecall">): string[] {
   if (next === null) return [];
   const { tier, at, left, by } = next;
-  const isEarlier = by === "window" && keptForRecall > 0;
+  const isEarlier = tier === "background" && by === "window" && keptForRecall > 0;
   const kept = isEarlier ? ` (${formatNumber(keptForRecall)} are kept free for recall)` : "";
   return [`${tier} at ${formatNumber(at)} tokens, ${formatNumber(left)} more${NEXT_BY[by]}${kept}`];
 }

@@ -20,7 +20,7 @@ export interface CompactionMonitor {
   /** Its next work, if it is not under way; null: no work. */
   readonly due: DueWork | null;
   readonly tiers: Readonly<Record<MarkedTier, number>>;
-  /** Kept free for what recall will add to the next request: the tiers are reached by as much earlier. */
+  /** Kept free for what recall will add to the next request: the background tier is reached by as much earlier. */
   readonly keptForRecall: number;
   /** Null: emergency is reached. */
   readonly next: NextMark | null;
@@ -65,10 +65,11 @@ export function monitorCompaction(
   budget: Budget,
   { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
-  const kept = keptForRecall(agent.config.memory, history, () => budget);
+  const keptTokens = keptForRecall(agent.config.memory, history, () => budget);
   const state = {
     history,
-    tokens: estimated + kept + (history.omission?.tokens ?? 0),
+    tokens: estimated + keptTokens + (history.omission?.tokens ?? 0),
+    keptTokens,
     tokenBudgetAt: (share: number) => tokenBudgetAt(budget, share),
     keepTokens: keepTokens(budget),
     ...summarySizes(budget, fixed),
@@ -92,16 +93,12 @@ export function monitorCompaction(
   const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
   const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
   const { factor } = budget.calibration;
-  const keptForIt = Math.round(kept * factor);
-  const reached = {
-    background: tiers.background - keptForIt,
-    aggressive: tiers.aggressive - keptForIt,
-    emergency: tiers.emergency - keptForIt,
-  };
+  const kept = Math.round(keptTokens * factor);
+  const reached = { ...tiers, background: tiers.background - kept };
   return {
     due: dueWork(decide(state)),
     tiers,
-    keptForRecall: keptForIt,
+    keptForRecall: kept,
     next: nextMark(Math.round(usage * usable), reached, {
       room: backgroundRoom(state),
       rules: state.rules,

@@ -49,13 +49,13 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
   const sizes = createSizes(parts);
 
-  const spare = (current: History, size: Pick<RequestSize, "dynamic">): number =>
-    recalledSpare(size, lastRequest, keptForRecall(agent.config.memory, current, budget));
+  const expect = (current: History, size: Pick<RequestSize, "dynamic">): ExpectedRecall =>
+    expectedRecall(size, lastRequest, keptForRecall(agent.config.memory, current, budget));
 
   const known = (current: History): KnownRequest => {
     const size = sizes.withoutEntries(current);
     const { fixed } = size;
-    const everyRequest = fixed + size.dynamic + spare(current, size);
+    const everyRequest = fixed + size.dynamic + expect(current, size).tokens;
     return knownRequest(compaction, { everyRequest, fixed }, budget);
   };
 
@@ -69,9 +69,16 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
     measure(current) {
       const running = parts.running();
       const size = sizes.of(current, running);
-      const tokens = size.all + spare(current, size);
+      const recall = expect(current, size);
       const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
-      return measureHistory(agent, current, { limits: budget(), tokens, running, fixed: size.fixed, cache });
+      return measureHistory(agent, current, {
+        limits: budget(),
+        tokens: size.all + recall.tokens,
+        keptTokens: recall.keptTokens,
+        running,
+        fixed: size.fixed,
+        cache,
+      });
     },
     summaryLengths: (current, plan) =>
       lengthsOfSummary(current, plan, budget(), sizes.withoutEntries(current).fixed),
@@ -81,7 +88,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const current = await history.snapshot();
       const limits = budget();
       const size = sizes.of(current, null);
-      const tokens = size.all + spare(current, size);
+      const tokens = size.all + recalledSpare(size, lastRequest);
       if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
       if (fit.omitTo === null) return false;
@@ -110,15 +117,18 @@ export function measureHistory(
   now: {
     readonly limits: Budget;
     readonly tokens: number;
+    /** Of these, kept free. */
+    readonly keptTokens: number;
     readonly running: TurnRange | null;
     /** Estimated tokens of the part that all requests share. */
     readonly fixed: number;
     readonly cache: CacheTerms | undefined;
   },
 ): ReturnType<CompactionTarget["measure"]> {
-  const { limits, tokens, running, fixed, cache } = now;
+  const { limits, tokens, keptTokens, running, fixed, cache } = now;
   return {
     tokens: tokens + (history.omission?.tokens ?? 0),
+    keptTokens,
     tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
     keepTokens: keepTokens(limits),
     ...summarySizes(limits, fixed),
@@ -257,16 +267,31 @@ export function sizeWithoutEntries(sources: ContextSources): RequestSize {
   return sizeOfRequest(assemble({ ...sources, history }));
 }
 
-/**
- * How many tokens recall is expected to add to the next request: as many as to the last one, and at least what is kept free.
- * @param kept see {@link keptForRecall}
- */
+/** How many tokens recall added to the last request's dynamic part. */
 export function recalledSpare(
   { dynamic }: Pick<RequestSize, "dynamic">,
   lastRequest: Pick<LastRequest, "dynamicTokens">,
-  kept: number,
 ): number {
-  return Math.max(kept, lastRequest.dynamicTokens - dynamic);
+  return Math.max(0, lastRequest.dynamicTokens - dynamic);
+}
+
+/** What recall is expected to add to the next request, in estimated tokens. */
+export interface ExpectedRecall {
+  /** As much as to the last request, and at least what is kept free. */
+  readonly tokens: number;
+  /** How many of these the last request had not. */
+  readonly keptTokens: number;
+}
+
+/** @param kept see {@link keptForRecall} */
+export function expectedRecall(
+  size: Pick<RequestSize, "dynamic">,
+  lastRequest: Pick<LastRequest, "dynamicTokens">,
+  kept: number,
+): ExpectedRecall {
+  const last = recalledSpare(size, lastRequest);
+  const tokens = Math.max(kept, last);
+  return { tokens, keptTokens: tokens - last };
 }
 
 function tokensIn(context: Context, keys: readonly string[]): number {

@@ -1,6 +1,6 @@
 import { lastingDynamicTokens } from "../../context/usage.ts";
 import { reportChannel } from "../../admin/reports/channel-report.ts";
-import { recalledSpare } from "../../channel/compaction/compaction-target.ts";
+import { expectedRecall } from "../../channel/compaction/compaction-target.ts";
 import type { Daemon } from "../../daemon/daemon.ts";
 import { DEMO_CHANNEL } from "./demo-platform.ts";
 
@@ -35,14 +35,14 @@ export async function readLevel(daemon: Daemon, now: Date): Promise<Level | null
   const report = await reportChannel({ ...parts, now, isFresh: false }, channel);
   const last = await store.contextRecords.find(channel.id, null);
   const dynamic = lastingDynamicTokens(report);
+  const { usable, thresholds, monitor } = report;
   const dynamicTokens = last === undefined ? 0 : lastingDynamicTokens(last);
-  const spare = recalledSpare({ dynamic }, { dynamicTokens }, report.monitor.keptForRecall);
-  const { usable, thresholds } = report;
+  const recall = expectedRecall({ dynamic }, { dynamicTokens }, monitor.keptForRecall);
   const { background, aggressive, emergency } = thresholds;
   return {
-    usage: report.usage + spare / usable,
+    usage: report.usage + (recall.tokens - recall.keptTokens) / usable,
     usable,
-    marks: [background, aggressive, emergency],
+    marks: [background - recall.keptTokens / usable, aggressive, emergency],
     omitted: report.omission?.count ?? 0,
     coveredTo: report.log.coveredTo,
     summaries: report.summaries.length,

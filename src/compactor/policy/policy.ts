@@ -24,6 +24,8 @@ export interface CompactionState extends SummariesState {
   readonly history: History;
   /** Estimated tokens of the whole request, with the omitted entries. */
   readonly tokens: number;
+  /** How many of these are kept free for recall. It gives way: the background tier and the cuts count them, the urgent tiers do not. */
+  readonly keptTokens: number;
   /** Estimated tokens at which a request takes this share of the usable window. */
   readonly tokenBudgetAt: (share: number) => number;
   /** Estimated tokens that the newest messages may keep. */
@@ -125,7 +127,7 @@ export function mustLand(state: CompactionState, isWriting = false): boolean {
   const { history, isForced, rules } = state;
   if (!hasWritten(history)) return false;
   if (isForced || history.omittedTo > history.coveredTo) return true;
-  return isAt(state, isWriting ? rules.emergencyThreshold : rules.aggressiveThreshold);
+  return isTakenAt(state, isWriting ? rules.emergencyThreshold : rules.aggressiveThreshold);
 }
 
 /** Whether the next entries to cover have a summary written ahead. */
@@ -173,11 +175,12 @@ function landWritten(state: CompactionState): Decision {
 
 /** Room is not urgent yet: lands once that is cheaper than waiting. */
 function landCheaply(state: CompactionState): Decision {
-  const { cache, tokens, tokenBudgetAt, rules } = state;
+  const { cache, keptTokens, tokenBudgetAt, rules } = state;
   if (cache === undefined) return LAND;
+  const tokens = state.tokens - keptTokens;
   const landing = {
     before: tokens,
-    after: tokensOnceLanded(state),
+    after: tokensOnceLanded(state) - keptTokens,
     shared: cache.sharedTokens,
     perTurn: cache.turnTokens,
     room: tokenBudgetAt(rules.aggressiveThreshold) - tokens,
@@ -254,7 +257,7 @@ function stretch({ history, tokensOf }: CompactionState, fromSeq: Seq, toSeq: Se
 }
 
 function aggressive(state: CompactionState): Decision {
-  return isAt(state, state.rules.aggressiveThreshold) ? planLeaf(state, "aggressive") : IDLE;
+  return isTakenAt(state, state.rules.aggressiveThreshold) ? planLeaf(state, "aggressive") : IDLE;
 }
 
 function background(state: CompactionState): Decision {
@@ -283,6 +286,11 @@ function goOn(state: CompactionState): Decision {
 
 function isAt(state: CompactionState, threshold: number, tokens = state.tokens): boolean {
   return tokens >= state.tokenBudgetAt(threshold);
+}
+
+/** The same without what is only kept free. */
+function isTakenAt(state: CompactionState, threshold: number): boolean {
+  return isAt(state, threshold, state.tokens - state.keptTokens);
 }
 
 /** @param leastShare of the raw counted entries, unless a person asked for all */

@@ -27,6 +27,8 @@ const REDO = { needsRedo: true };
 const FOUR = { summaryRoom: 350 };
 const FIVE = { summaryRoom: 420 };
 const SIX = { summaryRoom: 490 };
+/** A hundred messages of 20 tokens with so many more kept free. */
+const keeping = (keptTokens: number): Partial<CompactionState> => ({ tokens: 2000 + keptTokens, keptTokens });
 const CUT = { cutShort: "background" } as const;
 const CUT_BY_PERSON = { cutShort: "forced" } as const;
 
@@ -46,6 +48,9 @@ const DUE: readonly (readonly [
   ["background from 80 %", HUNDRED, filledTo(0.8), {}, "leaf background 1-36 at 1"],
   ["background under 85 %", HUNDRED, filledTo(0.849), {}, "leaf background 1-40 at 1"],
   ["aggressive from 85 %", HUNDRED, filledTo(0.85), {}, "leaf aggressive 1-60 at 1"],
+  ["background by what is kept free", HUNDRED, filledTo(0.7), keeping(430), "leaf background 1-48 at 1"],
+  ["nothing urgent by it", HUNDRED, filledTo(0.7), { ...keeping(430), isResting: true }, "idle"],
+  ["aggressive beside it", HUNDRED, filledTo(0.85), keeping(350), "leaf aggressive 1-61 at 1"],
   ["background by count", HUNDRED, { ...PLENTY, maxRawMessages: 100 }, {}, "leaf background 1-36 at 1"],
   ["nothing under the count", HUNDRED, { ...PLENTY, maxRawMessages: 101 }, {}, "idle"],
   [
