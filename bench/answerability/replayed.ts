@@ -9,7 +9,7 @@ import { estimateTokens } from "../../src/text/tokens.ts";
 import type { RecordedFact, RecordedMessage } from "../support/recordings.ts";
 import { Recall } from "../../src/memory/recall.ts";
 import { RecallMemories } from "../../src/memory/recall-memories.ts";
-import type { AskedChannel } from "./asking.ts";
+import type { Access, AskedChannel } from "./asking.ts";
 import { factSummariser } from "./fact-summariser.ts";
 
 /** `none`: nothing is summarised; `perfect`: see `factSummariser`; `stand-in`: no language model. */
@@ -38,7 +38,7 @@ const LATER_MS = 3_600_000;
 export async function replay(
   talks: readonly Talk[],
   facts: readonly RecordedFact[],
-  { summariser, window }: { readonly summariser: Summariser; readonly window: number },
+  { summariser, window, recall }: Access & { readonly summariser: Summariser },
 ): Promise<Replayed> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await createTestDatabase());
@@ -54,7 +54,7 @@ export async function replay(
     await startWeir({
       ...serverOf(summariser, model),
       connection: database.connection,
-      config: configOf(summariser, window),
+      config: configOf(summariser, { window, recall }),
       now: () => end,
       compaction: { timing: { ...COMPACTOR_TIMING, lookEveryMs: 1 } },
     }),
@@ -87,13 +87,14 @@ function serverOf(
   return { modelUrl: summariser === "stand-in" ? "" : url };
 }
 
-function configOf(summariser: Summariser, window: number): string {
+function configOf(summariser: Summariser, { window, recall }: Access): string {
   return `
 [[agents]]
 id = "main"
 name = "Weir"
 model = "answers"
 context_window = ${window}
+memory.recall = "${recall}"
 [agents.compaction]
 enabled = ${summariser !== "none"}
 `;
