@@ -389,7 +389,11 @@ export const STRICT_SCENES: Readonly<Record<string, (habitat: Habitat) => Promis
       );
     for (let round = 0; round < 12 && !isMerged(); round++) {
       await chatter(habitat, "merge", 5);
-      assert.match(await command(habitat, "merge", "compact"), /^Summarised/);
+      // Compaction in the background may have been there first.
+      assert.match(
+        await command(habitat, "merge", "compact"),
+        /^(?:Summarised|Nothing was summarised: there is nothing before)/,
+      );
       await weir.daemon.registry.compactionsIdle();
     }
     assert.ok(isMerged(), "no summaries were merged");
