@@ -265,7 +265,7 @@ function transcriptMarks({ messages }: ChatRequest): string[] {
   );
 }
 
-/** Something that a line of the transcript says, as `memory_save` wants it: no word of it may stand nowhere. */
+/** Something that a line of the transcript says, as `memory_save` wants it: its numbers stand in that line, too. */
 export function memoryOf({ messages }: ChatRequest): object | null {
   for (const { content } of messages) {
     const found = /^(\d+)\. \[[\d :-]+\] [^:\n]+: (g\d+) ([\p{L} ]{20,60}) /mu.exec(content ?? "");

@@ -1,17 +1,9 @@
 import { type BackgroundRoom, backgroundRoom, decide, type Decision } from "../../compactor/policy/policy.ts";
 import type { CompactionConfig } from "../../config/config.ts";
-import { keepTokens } from "../../context/keep.ts";
-import {
-  type Budget,
-  keptForRecall,
-  leastOfLeaf,
-  stretchTokens,
-  tokenBudgetAt,
-  usableTokens,
-} from "../../context/usage.ts";
-import { summarySizes } from "../../context/summary-room.ts";
+import { measureHistory } from "../../channel/compaction/compaction-target.ts";
+import { type Budget, keptForRecall, usableTokens } from "../../context/usage.ts";
 import type { JobKind, Tier } from "../../core/compaction.ts";
-import { dueMessages, type History, type Stretch } from "../../core/history.ts";
+import type { History, Stretch } from "../../core/history.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { Agent } from "../../turn/agent.ts";
 
@@ -66,19 +58,12 @@ export function monitorCompaction(
   { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
   const keptTokens = keptForRecall(agent.config.memory, history, () => budget);
+  const tokens = estimated + keptTokens;
+  const now = { limits: budget, tokens, keptTokens, running: null, fixed, cache: undefined };
   const state = {
+    ...measureHistory(agent, history, now),
     history,
-    tokens: estimated + keptTokens + (history.omission?.tokens ?? 0),
-    keptTokens,
-    tokenBudgetAt: (share: number) => tokenBudgetAt(budget, share),
-    keepTokens: keepTokens(budget),
-    ...summarySizes(budget, fixed),
-    stretchTokens: stretchTokens(budget),
-    leastOfLeaf: leastOfLeaf(budget),
     leadTokens: 0,
-    rules: agent.config.compaction,
-    firstKept: dueMessages(history)[0]?.seq ?? history.lastSeq + 1,
-    tokensOf: agent.renderer.stubTokens(history.entries),
     isForced: false,
     redoOf: null,
     isResting: false,
