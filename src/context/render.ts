@@ -212,11 +212,18 @@ export class Renderer {
     return lineHead("dated", this.#time.minute(at), `${displayName(author)}: `) + escapeLabels(text);
   }
 
-  /** The head of such a line after another line, reduced to what differs. @param before null: there is no line before */
-  lineHeadBehind(at: Date, author: string, before: Date | null): string {
-    const minute = this.#time.minute(at);
+  /**
+   * The head of a quoted line: `[2026-11-21] NAME: `, `[] NAME: ` after a line of the same day; of today with the minute, as in the
+   * conversation. Times of day long ago tell little, and take as much as a tenth of the lines.
+   * @param before the line before it; null: there is none
+   */
+  quotedHead(at: Date, author: string, { before, now }: { before: Date | null; now: Date }): string {
+    const [minute, day] = [this.#time.minute(at), this.#time.day(at)];
+    const name = `${displayName(author)}: `;
+    if (day !== this.#time.day(now))
+      return lineHead(before !== null && this.#time.day(before) === day ? "named" : "dated", day, name);
     const line = before === null ? null : { minute: this.#time.minute(before), speaker: null };
-    return lineHead(headForm({ minute, speaker: null }, line), minute, `${displayName(author)}: `);
+    return lineHead(headForm({ minute, speaker: null }, line), minute, name);
   }
 
   /**

@@ -10,7 +10,7 @@ const MIN_SUMMARY_CAP = 64;
 const LEAST_LEAF = 200;
 const LEAST_LEAFS = 4;
 /** Longest leaf, as a share of the entries that it covers. */
-const SHARE_OF_SOURCE = 1 / 6;
+const SHARE_OF_SOURCE = 0.19;
 
 /** A larger room than this costs more with each answer than it is worth. The least share may be more. */
 const MOST_GROWN = 6000;

@@ -6,6 +6,8 @@
  *     [14:06] Ben: a later minute
  *     [] Ann: the same minute
  *     [+] the same minute and the same person
+ *
+ * Quoted lines of other days have `[2026-11-21] Ann: `, then `[] Ann: ` (`Renderer.quotedHead`).
  */
 export type HeadForm = "dated" | "timed" | "named" | "joined";
 
@@ -46,14 +48,15 @@ export function lineHead(form: HeadForm, minute: string, name: string): string {
 }
 
 const ANY_HEAD =
-  /^\[(?:(?<day>\d{4}-\d\d-\d\d) )?(?<time>\d\d:\d\d)?(?<joined>\+)?\] (?:(?<name>[^\n:]{1,80}): )?/;
+  /^\[(?:(?<day>\d{4}-\d\d-\d\d)(?: (?=\d)|(?=\])))?(?<time>\d\d:\d\d)?(?<joined>\+)?\] (?:(?<name>[^\n:]{1,80}): )?/;
 
 /** Before each line of a transcript. */
 const NUMBER = /^\d{1,7}\. (?=\[)/;
 
 /** Completes the heads of consecutive lines to their dated form. */
 export class HeadReader {
-  #minute = "";
+  /** `2026-11-21 14:05`; of quoted lines also a day alone. */
+  #time = "";
   #name = "";
 
   /**
@@ -72,13 +75,13 @@ export class HeadReader {
   #line(line: string): string {
     const found = ANY_HEAD.exec(line);
     const { day, time, joined, name } = found?.groups ?? {};
-    if (found === null || (day === undefined && this.#minute === "")) return line;
-    if (day !== undefined && time === undefined) return line;
+    if (found === null || (day === undefined && this.#time === "")) return line;
     const rest = line.slice(found[0].length);
-    if (time !== undefined) this.#minute = `${day ?? this.#minute.slice(0, DAY_LENGTH)} ${time}`;
+    if (time !== undefined) this.#time = `${day ?? this.#time.slice(0, DAY_LENGTH)} ${time}`;
+    else if (day !== undefined) this.#time = day;
     // The part after `[+]` is text, even if it looks like a name.
-    if (joined !== undefined) return lineHead("dated", this.#minute, this.#name) + line.slice("[+] ".length);
+    if (joined !== undefined) return lineHead("dated", this.#time, this.#name) + line.slice("[+] ".length);
     this.#name = name === undefined ? "" : `${name}: `;
-    return lineHead("dated", this.#minute, this.#name) + rest;
+    return lineHead("dated", this.#time, this.#name) + rest;
   }
 }

@@ -177,7 +177,8 @@ export function contextSources(agent: Agent, situation: TurnSituation): ContextS
         const texts = [...named, ...answered, ...taught, ...working.flatMap((one) => one.lines)];
         const rest = roomBeside(room, texts, [statements, left, noted]);
         const limits = limitsOf(wanted, usableEstimated, Math.min(rest, quotable));
-        const passages = recalledLines(agent, untoldFirst(recalled, statements.shown, askedText), limits);
+        const untold = untoldFirst(recalled, statements.shown, askedText);
+        const passages = recalledLines(agent, untold, { ...limits, now });
         const shown = [
           ...noted.sections,
           ...quoted("learned", taught, learned.length),
@@ -402,8 +403,10 @@ interface Passage {
 function recalledLines(
   agent: Agent,
   recalled: readonly EntryReference[],
-  { room, length }: RecalledLimits,
+  { room, length, now }: RecalledLimits & { readonly now: Date },
 ): string[] {
+  const headOf = (said: EntryReference, before?: EntryReference): string =>
+    recalledHead(agent, { said, before, now });
   const shown: Passage[] = [];
   let left = room;
   for (const [place, said] of recalled.entries()) {
@@ -414,8 +417,8 @@ function recalledLines(
     const at = shown.findIndex((one) => one.said.seq > said.seq);
     const next = shown[at];
     const before = at < 0 ? shown.at(-1) : shown[at - 1];
-    const head = recalledHead(agent, said, before?.said);
-    const nextHead = next === undefined ? "" : recalledHead(agent, next.said, said);
+    const head = headOf(said, before?.said);
+    const nextHead = next === undefined ? "" : headOf(next.said, said);
     const grown = next === undefined ? 0 : estimateTokens(nextHead) - estimateTokens(next.head);
     const tokens = estimateTokens(head) + estimateTokens(body) + 1 + grown;
     if (tokens > left) continue;
@@ -426,11 +429,15 @@ function recalledLines(
   return shown.map(({ head, body }) => head + body);
 }
 
-/** The head of a recalled text: a mark if it does not follow the text before it, its time, and its speaker. */
-function recalledHead(agent: Agent, said: EntryReference, before?: EntryReference): string {
-  const { renderer } = agent;
-  const head = renderer.lineHeadBehind(said.at, renderer.authorOf(said), before?.at ?? null);
-  return before === undefined || before.seq + 1 === said.seq ? head : `${GAP}\n${head}`;
+/** The head of a recalled text: its time, its speaker, and a mark if it does not follow a text of the same day before it. */
+function recalledHead(
+  { renderer, time }: Agent,
+  { said, before, now }: { said: EntryReference; before: EntryReference | undefined; now: Date },
+): string {
+  const head = renderer.quotedHead(said.at, renderer.authorOf(said), { before: before?.at ?? null, now });
+  const isApart =
+    before !== undefined && before.seq + 1 !== said.seq && time.day(before.at) === time.day(said.at);
+  return isApart ? `${GAP}\n${head}` : head;
 }
 
 /** `Ann answers [2026-11-21 14:05] Ben: text`, short and few; search shows the rest. */

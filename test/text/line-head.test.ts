@@ -67,6 +67,20 @@ suite("heads of lines", () => {
     );
   });
 
+  test("of quoted lines have the day alone", () => {
+    const reader = new HeadReader();
+    const lines = ["[2026-11-20] Ben: one", "[] Ann: two", "[2026-11-21 14:05] Ann: three", "[] Ben: four"];
+    assert.deepEqual(
+      lines.map((one) => reader.dated(one)),
+      [
+        "[2026-11-20] Ben: one",
+        "[2026-11-20] Ann: two",
+        "[2026-11-21 14:05] Ann: three",
+        "[2026-11-21 14:05] Ben: four",
+      ],
+    );
+  });
+
   test("are left as they are where they have no head, or nobody knows the day", () => {
     const reader = new HeadReader();
     for (const text of ["no head", "[14:05] Ann: hi", "[] Ann: hi", "[+] hi", "[2026-11-21] Ann (fact): x"])
