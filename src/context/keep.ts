@@ -1,7 +1,7 @@
 import type { Entry } from "../core/entry.ts";
 import { isCounted } from "../core/history.ts";
 import type { Seq } from "../core/ids.ts";
-import { type Budget, partAt } from "./usage.ts";
+import { type Budget, leastOfLeaf, partAt, tokenBudgetAt } from "./usage.ts";
 
 /**
  * Room for the newest messages. Every request after a cut contains and pays for them, so it does not grow with a large
@@ -11,11 +11,19 @@ const KEEP_SHARE = 0.1;
 const KEEP_LEAST = 1000;
 const KEEP_MOST = 3000;
 const KEEP_MOST_SHARE = 0.4;
+/** What they keep where tools, prompt and summaries leave hardly any room. */
+const KEEP_FEWEST = 300;
 
-/** Estimated tokens that the newest messages may keep. */
-export function keepTokens(budget: Budget): number {
+/**
+ * Estimated tokens that the newest messages may keep. They leave enough for a summary to cover before the aggressive mark: else only
+ * an emergency could make room.
+ * @param beside estimated tokens of a request that are no messages: its fixed part, and the room for summaries
+ */
+export function keepTokens(budget: Budget, beside = 0): number {
   const share = Math.min(KEEP_MOST, partAt(budget, KEEP_SHARE));
-  return Math.max(share, Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
+  const most = Math.max(share, Math.min(KEEP_LEAST, partAt(budget, KEEP_MOST_SHARE)));
+  const left = tokenBudgetAt(budget, budget.aggressiveThreshold) - beside - leastOfLeaf(budget);
+  return Math.min(most, Math.max(KEEP_FEWEST, left));
 }
 
 /** The entries that must stay in the view. */

@@ -3,9 +3,10 @@ import { describe, test } from "node:test";
 
 import * as fc from "fast-check";
 
-import { lastCoverable } from "../../src/context/keep.ts";
+import { keepTokens, lastCoverable } from "../../src/context/keep.ts";
 import type { Entry } from "../../src/core/entry.ts";
 import { isCounted } from "../../src/core/history.ts";
+import { budgetOf } from "./agent.ts";
 import { anySteps, Conversation } from "./conversation.ts";
 
 function talk(count: number): Conversation {
@@ -15,6 +16,20 @@ function talk(count: number): Conversation {
 }
 
 const tenEach = (): number => 10;
+
+describe("the tokens of the newest messages", () => {
+  const rows: readonly (readonly [what: string, usable: number, beside: number, tokens: number])[] = [
+    ["are a tenth of the window", 20_000, 8000, 2000],
+    ["are 3,000 at most", 100_000, 0, 3000],
+    ["are 1,000 in a small window", 6000, 2000, 1000],
+    ["are two fifths of a tiny one", 1000, 0, 400],
+    ["are what a summary of 15 % leaves before the aggressive mark", 6000, 3700, 500],
+    ["are 300 where there is no such room", 3000, 2100, 300],
+  ];
+  for (const [what, usable, beside, tokens] of rows) {
+    test(what, () => assert.equal(Math.round(keepTokens(budgetOf(usable + 1000, 1000), beside)), tokens));
+  }
+});
 
 describe("what must be kept", () => {
   const { entries } = talk(30).history;

@@ -13,14 +13,20 @@ export interface Tried {
   /** Tokens. */
   readonly window?: number;
   readonly rules?: Partial<CompactionConfig>;
+  /** Estimated tokens of one more tool, about. */
+  readonly toolTokens?: number;
 }
 
 /** The default agent with other settings. */
-export function agentWith({ window = 8192, rules = {} }: Tried): Agent {
+export function agentWith({ window = 8192, rules = {}, toolTokens = 0 }: Tried): Agent {
   const agent = defaultAgent();
+  const [first] = agent.tools;
+  assert.ok(first !== undefined);
+  const spec = { ...first.spec, name: "stones", description: "stone ".repeat(toolTokens) };
   const compaction = { ...agent.config.compaction, ...rules };
   return {
     ...agent,
+    tools: toolTokens === 0 ? agent.tools : [...agent.tools, { ...first, spec }],
     config: {
       ...agent.config,
       contextWindow: window,

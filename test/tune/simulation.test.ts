@@ -123,6 +123,22 @@ describe("what a simulated channel tells", () => {
     assert.equal(small.outcome.emergencies.omissions, 0);
   });
 
+  // The largest fixed part with which an agent may start is 45 % of the usable window; that of the default agent is 1,250 tokens.
+  for (const [usable, toolTokens] of [
+    [3072, 0],
+    [6144, 1300],
+    [14_336, 5000],
+    [30_000, 12_000],
+  ] as const) {
+    test(`is that ${usable} usable tokens with ${toolTokens} more of tools need no emergency`, () => {
+      const simulation = simulationOf({ window: usable + 1024, toolTokens });
+      play(simulation, talk(600));
+      const { emergencies, compactions } = simulation.outcome;
+      assert.equal(emergencies.omissions, 0);
+      assert.ok(compactions.background >= compactions.aggressive, JSON.stringify(compactions));
+    });
+  }
+
   test("is that turns of other agents send no request of this one, and settle what they have answered", () => {
     const { entries, turns } = talk(200);
     const by = turns.map((one, index) =>

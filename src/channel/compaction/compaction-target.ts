@@ -130,8 +130,7 @@ export function measureHistory(
     tokens: tokens + (history.omission?.tokens ?? 0),
     keptTokens,
     tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
-    keepTokens: keepTokens(limits),
-    ...summarySizes(limits, fixed),
+    ...roomOfMessages(limits, fixed),
     stretchTokens: stretchTokens(limits),
     leastOfLeaf: leastOfLeaf(limits),
     rules: config.compaction,
@@ -139,6 +138,15 @@ export function measureHistory(
     tokensOf: renderer.stubTokens(history.entries),
     ...(cache !== undefined && { cache: cacheState(history, cache, { fixed, isRunning: running !== null }) }),
   };
+}
+
+/** The room for summaries, and for the newest messages beside them. */
+function roomOfMessages(
+  limits: Budget,
+  fixed: number,
+): ReturnType<typeof summarySizes> & { readonly keepTokens: number } {
+  const sizes = summarySizes(limits, fixed);
+  return { ...sizes, keepTokens: keepTokens(limits, fixed + sizes.summaryRoom) };
 }
 
 function cacheState(
@@ -182,7 +190,7 @@ export function knownRequest(
   const { enabled, writeAhead, keepMessages, maxRawMessages, maxRawTokens } = rules;
   const ahead = (): ReturnType<NonNullable<KnownRequest["ahead"]>> => {
     const limits = budget();
-    return { least: leastOfLeaf(limits), keepMessages, keepTokens: keepTokens(limits) };
+    return { least: leastOfLeaf(limits), keepMessages, keepTokens: roomOfMessages(limits, fixed).keepTokens };
   };
   return {
     everyRequest,
