@@ -103,8 +103,9 @@ export interface SummaryLengths {
   readonly longest: number;
 }
 
-/** Share of the longest text to ask for: models overshoot. */
+/** Share of the longest text to ask for: models overshoot. One that did so by a twentieth paid a second call for each summary. */
 export const ASKED_SHARE = 0.8;
+const ASKED_OF_LEAF = 0.9;
 
 /**
  * The lengths of a job's summary. A merge that is refused again and again holds up all that comes after it: one that is longer than
@@ -112,6 +113,7 @@ export const ASKED_SHARE = 0.8;
  */
 export function lengthsOf(state: SummariesState, plan: SummaryPlan): SummaryLengths {
   const cap = capOf(state, plan);
+  if (plan.kind === "leaf") return { asked: Math.floor(cap * ASKED_OF_LEAF), longest: cap };
   if (plan.kind !== "merge") return { asked: cap, longest: cap };
   const { history, summaryRoom } = state;
   const next = plan.level === TOP_LEVEL ? levelCap(summaryRoom, TOP_LEVEL - 1) + SUMMARY_LABEL_TOKENS : 0;

@@ -41,6 +41,9 @@ const MAX_RATIO = 0.7;
  */
 const MAX_DENSE_RATIO = 1;
 
+/** A heading of Markdown announces a summary, and tells nothing of it. */
+const HEADING = /^ {0,3}#{1,6} .*$/gm;
+
 /** @returns null: the summary may be committed */
 export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
@@ -48,7 +51,7 @@ export function rejectionOf(
 ): SummaryRejection | null {
   const { text, finish } = answer;
   if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
-  if (!/[\p{L}\p{N}]/u.test(text)) return { kind: "empty", why: "it says nothing" };
+  if (!/[\p{L}\p{N}]/u.test(text.replaceAll(HEADING, ""))) return { kind: "empty", why: "it says nothing" };
   if (finish === "length") return { kind: "cut_off", why: "it was cut off at the longest answer" };
   if (isRefusal(text)) return { kind: "refusal", why: "the model declined" };
   const tokens = estimate(text);

@@ -85,7 +85,19 @@ describe("a summary is refused", () => {
   });
 
   test("where it says nothing", () => {
-    for (const text of ["", "  \n", "…", "---\n***", "👍", "[]: ()"]) assert.equal(kindOf(text), "empty");
+    for (const text of [
+      "",
+      "  \n",
+      "…",
+      "---\n***",
+      "👍",
+      "[]: ()",
+      "# Summary of the talk",
+      "## A\n\n### B\n",
+    ])
+      assert.equal(kindOf(text), "empty");
+    assert.equal(kindOf("# Release\nIt waits for Ann."), null);
+    assert.equal(kindOf("#4711 waits for Ann."), null);
     for (const text of ["7", "é", "好"]) assert.equal(kindOf(text), null);
   });
 
