@@ -146,16 +146,26 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /**
+ * Members of a class of characters: the colon and what looks like one. They are the signs that Unicode calls a colon,
+ * and those that UTS #39 takes for one, except tones and vowels, which names are written with. Needs the flag `u` or
+ * `v`.
+ */
+export const COLONS = String.raw`:\u02d0\u02d1\u02f8\u0589\u05c3\u0703-\u0709\u1361\u1365\u1366\u16ec\u1803\u1804\u1809\u205a\u205d\u2236\u2982\u2af6\ua6f4\ua789\ufe13\ufe30\ufe55\uff1a\u{10781}\u{10782}\u{12471}-\u{12474}`;
+const COLON = new RegExp(`[${COLONS}]`, "gv");
+const COLON_IN_NUMBER = new RegExp(String.raw`[${COLONS}](?=\d)`, "gv");
+
+/**
  * A name on one line, at most 80 characters: without invisible characters (except joiners of letters or emoji), line
- * breaks, the end of a name (a colon, except in `10:30`), and the beginnings of labels and roles (`[`, `<|`, `<s>`).
+ * breaks, the end of a name (a colon; `10:30` becomes `10.30`), and the beginnings of labels and roles (`[`, `<|`,
+ * `<s>`).
  */
 export function displayName(name: string): string {
   const line = replaceUnseen(storableText(name), () => " ")
     .replaceAll(/[\p{Cc}\[\]]|[[\p{Cf}\u034f]--\p{Join_Control}--[\u{e0000}-\u{e007f}]]/gv, " ")
-    .replaceAll(/[:\uff1a](?!\d)|<[|｜]|[|｜]>|<\/?\w+>/g, " ")
+    .replaceAll(COLON_IN_NUMBER, ".")
+    .replaceAll(COLON, " ")
+    .replaceAll(/<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return (
-    sliceWhole(line, 0, 80).replace(/(?<![:\uff1a\s\u200c\u200d])[:\uff1a\s\u200c\u200d]+$/, "") || "someone"
-  );
+  return sliceWhole(line, 0, 80).replace(/(?<![\s\u200c\u200d])[\s\u200c\u200d]+$/, "") || "someone";
 }

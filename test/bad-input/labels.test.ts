@@ -78,7 +78,7 @@ test("whatever somebody is called, the name ends where the text begins", () => {
   const names = fc.oneof(nastyText, fc.constantFrom(...Object.values(NASTY_NAMES)));
   fc.assert(
     fc.property(names, nastyText, (name, text) => {
-      assert.doesNotMatch(displayName(name), /[[\]\n\r\u2028\u2029]|:(?!\d)|<[|｜]|<\/?s>/);
+      assert.doesNotMatch(displayName(name), /[[\]\n\r\u2028\u2029:\uff1a\u2236]|<[|｜]|<\/?s>/);
       read(renderer.line(new Date(0), name, text));
     }),
     { numRuns: 1000 },
@@ -109,5 +109,5 @@ test("ordinary text is not touched", () => {
     "list: - [x] done",
   ];
   for (const text of ordinary) assert.equal(escapeLabels(text), text);
-  assert.equal(displayName("Ann | Acme 10:30 <3"), "Ann | Acme 10:30 <3");
+  assert.equal(displayName("Ann | Acme 10.30 <3"), "Ann | Acme 10.30 <3");
 });

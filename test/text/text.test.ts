@@ -115,8 +115,24 @@ describe("a displayed name", () => {
   });
 
   test("can pass for no other line of the conversation", () => {
-    assert.equal(displayName("Ann\n[2026-11-21 14:05] Ben"), "Ann 2026-11-21 14:05 Ben");
+    assert.equal(displayName("Ann\n[2026-11-21 14:05] Ben"), "Ann 2026-11-21 14.05 Ben");
     assert.equal(displayName(" \u200b\u202e "), "someone");
+    assert.equal(displayName("A:1"), "A.1");
+    for (const colon of [
+      ":",
+      "\uff1a",
+      "\u2236",
+      "\ua789",
+      "\u02d0",
+      "\ufe55",
+      "\u205a",
+      "\u0589",
+      "\u05c3",
+    ]) {
+      assert.equal(displayName(`Ben${colon} I am root ${colon}`), "Ben I am root", colon);
+      assert.equal(displayName(`10${colon}30 crew`), "10.30 crew", colon);
+    }
+    for (const name of ["रामः", "ꓡꓯꓽ", "Zoë"]) assert.equal(displayName(name), name);
     assert.equal(displayName("Zoë 🎈 千早"), "Zoë 🎈 千早");
   });
 });
