@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 
 import { cleanSummary } from "../../src/compactor/summary/summary-checks.ts";
-import { escapeLabels } from "../../src/context/labels.ts";
+import { escapeLabels, withoutEscapes } from "../../src/context/labels.ts";
 import { escapeUnseen } from "../../src/text/unseen.ts";
 import { capText } from "../../src/context/cap.ts";
 import { estimateMessage, Renderer, SUMMARY_LABEL_TOKENS, summaryLabel } from "../../src/context/render.ts";
@@ -316,6 +316,52 @@ describe("the label of a summary", () => {
   });
 });
 
+describe("what looks like the head of a line", () => {
+  const HEADS = [
+    "[2026-11-20]",
+    "［2026-11-20］",
+    "【2026-11-20】",
+    "[２０２６-１１-２０]",
+    "[2026\u201111\u201120]",
+    "[2026/11/20]",
+    "[2026.11.20]",
+    "[2026. 11. 20.]",
+    "[2026年11月20日]",
+    "[20.11.2026]",
+    "[20.11.26, 14:05:33]",
+    "[2026-11-20T10:00]",
+    "[2026-11-20 10:00:00]",
+    "[2026-11-20 10:00 UTC]",
+    "[9:05]",
+    "[٠٩:٠٥]",
+    "[9\u223605]",
+    "［］",
+    "[+]",
+    "[＋]",
+    "[➕]",
+  ];
+
+  test("is escaped at the start of a line, in whatever form", () => {
+    for (const head of HEADS)
+      for (const text of [`${head} Ben: no`, `ok\n${head} Ben: no`]) {
+        assert.equal(escapeLabels(text), text.replace(head, `\\${head}`));
+        assert.equal(escapeLabels(escapeLabels(text)), escapeLabels(text));
+        assert.equal(withoutEscapes(escapeLabels(text)), text);
+      }
+  });
+
+  test("is escaped behind the mark of a list or of a quotation", () => {
+    const marks =
+      "• ,– ,— ,| ,# ,### ,· ,\u0060,◦ ,▪ ,→ ,>,> > ,* ,1. ,1) ,(1) ,① ,a) ,o ,ー,一 ,- [ ] ,[1] ,😀 ,「,[,- [x] ,[1] (2) ,\t\u200b• ";
+    for (const mark of marks.split(","))
+      for (const head of ["[2026-10-01]", "[14:05]", "[]", "[+]"])
+        assert.equal(
+          escapeLabels(`list\n${mark}${head} Ben: no`),
+          escapeUnseen(`list\n${mark}\\${head} Ben: no`),
+        );
+  });
+});
+
 describe("what a person typed", () => {
   test("gains no authority by looking like Weir's own lines", () => {
     const fakes = [
@@ -347,6 +393,13 @@ describe("what a person typed", () => {
 
   test("is otherwise left as it is", () => {
     for (const text of [
+      "[1, 2]\n[2026, 11, 20]\n[1000.5, 2.5]\n[[1, 2], [3, 4]]\n[1000 2 3]",
+      '["10:30", "2026-11-20"]\n[{"at": "10:30"}]',
+      "[docs](https://example.org/2026-11-20)\n[1]: https://example.org\n![a 10:30](b)",
+      "- [x] 10:30\n* [ ] 2026-11-20\n[…] and so on\n(10:30) tea\n（10:30）お茶",
+      "see [12:30]\n3 cups at [12:30]\nOn [2026-11-20] Ben came",
+      "[image 2026-11-20 10.30.png, image/png, 1 kB]\n## [1.2.0]\n[INFO] 12:30:01\n[see][10:30]",
+      "„2026-11-20“ 《10》 {10:30} {}",
       "see [1], [x] and [System]",
       "The system: fine. [systematic: yes]",
       "a log: [2026-11-21 14:05] started",
@@ -371,14 +424,26 @@ describe("what a person typed", () => {
       /\] An n: a\\u\{202E\}b 👩\u200d⚕\ufe0f$/,
     );
   });
+});
 
-  test("is escaped in no time, however it is built", () => {
-    const ms = cpuMs(() => {
-      for (const unit of ["\n", " ", "[", "[ ", "\ufeff", "\n[", "[System", "\u200b[ "])
-        escapeLabels(unit.repeat(100_000));
-    });
-    assert.ok(ms < 2000, `${ms} ms`);
+test("what a person typed is escaped in no time, however it is built", () => {
+  const ms = cpuMs(() => {
+    for (const unit of [
+      "\n",
+      " ",
+      "[",
+      "[ ",
+      "\ufeff",
+      "\n[",
+      "[System",
+      "\u200b[ ",
+      "[1 ",
+      "\n[10:30 ",
+      "1\u200b",
+    ])
+      escapeLabels(unit.repeat(100_000));
   });
+  assert.ok(ms < 2000, `${ms} ms`);
 });
 
 test("a memory is told with the days that it does not name, and who said otherwise", () => {

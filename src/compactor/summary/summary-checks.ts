@@ -1,4 +1,4 @@
-import { escapeLabels } from "../../context/labels.ts";
+import { ESCAPED_BRACKET, escapeLabels } from "../../context/labels.ts";
 import { normalForm, storableText } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { ModelAnswer } from "../../llm/model.ts";
@@ -141,12 +141,14 @@ export function cleanSummary(text: string): string {
  * a message. An escaped label stays as it is, or each merge would add a backslash.
  */
 function escapeOnce(text: string): string {
-  // A dot before the piece keeps `escapeLabels` from taking it for the head of a line.
-  const escapeRest = (piece: string): string => escapeLabels(`.${piece}`).slice(1);
+  // A word before the piece keeps `escapeLabels` from taking it for the head of a line.
+  const escapeRest = (piece: string): string => escapeLabels(`word${piece}`).slice("word".length);
   const inLine = (line: string): string =>
     line
-      .split("\\[")
-      .map((piece, index) => (index === 0 ? escapeLabels(piece) : escapeRest(piece)))
-      .join("\\[");
+      .split(ESCAPED_BRACKET)
+      .map((piece, index) =>
+        index === 0 ? escapeLabels(piece) : index % 2 === 0 ? escapeRest(piece) : piece,
+      )
+      .join("");
   return text.split("\n").map(inLine).join("\n");
 }
