@@ -160,9 +160,9 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     case "user":
       return SUMMARY.test(message.text)
         ? summaryLines(message.text.replace(SUMMARY, ""))
-        : parseLines(
-            message.text.startsWith(OWN_WORD) ? withDatedLines(withoutNames(message.text)) : message.text,
-          );
+        : message.text.startsWith(OWN_WORD)
+          ? quotedLines(message.text)
+          : parseLines(message.text);
     case "tool":
       return parseLines(withDatedLines(withoutNumbers(message.text)));
     // The instructions are nobody's words, and the assistant only quoted.
@@ -174,13 +174,24 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
   }
 }
 
-/** Without the names over the pages of people: they would continue the statement before. */
-function withoutNames(text: string): string {
-  return text
-    .split("\n")
-    .filter((line) => !(line.startsWith("> ") && line.endsWith(":")))
-    .join("\n");
+/**
+ * The quoted lines of each section of Weir's own text. What it says unquoted is nobody's word, and the names over the
+ * pages of people would continue the statement before.
+ */
+function quotedLines(text: string): SpokenLine[] {
+  return text.split("\n\n").flatMap((section) => {
+    const isPages = PAGES.test(section);
+    const quoted = section
+      .split("\n")
+      .filter((line) => line.startsWith(">") && !(isPages && NAME_OVER_PAGE.test(line)));
+    return parseLines(withDatedLines(quoted.join("\n")));
+  });
 }
+
+/** The heading over the pages of people. */
+const PAGES = /^Remembered of people /m;
+/** A statement begins with a bracket, and no name has one. */
+const NAME_OVER_PAGE = /^> [^[].*:$/;
 
 /** Without the numbers before found lines. */
 function withoutNumbers(text: string): string {
