@@ -6,7 +6,8 @@ import { escapeUnseen } from "../text/unseen.ts";
  * Such a text must not gain authority, imitate another speaker, or contain hidden words for the model.
  */
 export function escapeLabels(text: string): string {
-  const plain = text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "$1\\");
+  // Most messages have no bracket, and this look costs a tenth of the others.
+  const plain = ANY_OPENING.test(text) ? text.replaceAll(LABEL, "\\$&").replaceAll(LINE_HEAD, "$1\\") : text;
   // After the escape of invisible characters, a line end within such a token is no white space.
   return escapeUnseen(plain).replaceAll(ROLE, "<\\");
 }
@@ -21,6 +22,7 @@ export function withoutEscapes(text: string): string {
  * ordinary texts begin with.
  */
 const OPENING = String.raw`[\p{Ps}--[\(\{\uff08\uff5b\u201a\u201e]]`;
+const ANY_OPENING = new RegExp(OPENING, "v");
 /** A bracket that {@link escapeLabels} has escaped, as a group: a text that is split by it keeps it. */
 export const ESCAPED_BRACKET = new RegExp(String.raw`(\\${OPENING})`, "gv");
 
