@@ -6,7 +6,8 @@ import { normalForm, plainDigits } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
 import { normalWords } from "../text/normal-text.ts";
 import { isNamed, namedTimes } from "./named-times.ts";
-import { numbersIn } from "../text/number-words.ts";
+import { isOne, numbersIn } from "../text/number-words.ts";
+import { timesOfDay, unfoundAmount } from "./measures.ts";
 
 /**
  * Whether what a statement says stands in the lines that it cites, or near them: each name, number, date and path, and enough of its other
@@ -57,9 +58,28 @@ export function unfoundPart(
   const times = near.flatMap(({ text: line, day }) => [{ from: day, to: day }, ...namedTimes(line, day)]);
   const date = unfoundDate(rest, times);
   if (date !== null) return date;
-  const known = new Set([...told.flatMap((line) => [...numbersIn(line)]), ...times.flatMap(numbersOf)]);
-  for (const number of numbersIn(rest.replaceAll(ISO, " "), true)) if (!known.has(number)) return number;
+  const number = unfoundNumber(rest.replaceAll(ISO, " "), told, times);
+  if (number !== null) return number;
   return unfoundName(rest, told, people, subject) ?? (type === "term" ? null : unfoundTail(rest, told));
+}
+
+function unfoundNumber(text: string, told: readonly string[], times: readonly DayRange[]): string | null {
+  const { unfound, rest } = timesOfDay(text, told);
+  if (unfound !== null) return unfound;
+  const known = new Set([...told.flatMap((line) => [...numbersIn(line)]), ...times.flatMap(numbersOf)]);
+  if (countsOne(rest, told)) known.add("1");
+  for (const number of numbersIn(rest, true)) if (!known.has(number)) return number;
+  return unfoundAmount(rest, told);
+}
+
+/** Whether what a text has one of is told with a word for one: "1 dog" of "a dog". */
+function countsOne(text: string, told: readonly string[]): boolean {
+  const counted = [...text.matchAll(/(?<![\d.,:])1 (\p{L}+)/gu)].map(([, word = ""]) => word.toLowerCase());
+  if (counted.length === 0) return false;
+  const words = told.map((line) => normalWords(line).split(" "));
+  return counted.every((word) =>
+    words.some((line) => line.some((one, place) => one === word && isOne(line[place - 1] ?? ""))),
+  );
 }
 
 /** A statement that ends with so many words that no line has, after words that the lines have, adds something of its own. */
@@ -105,7 +125,7 @@ const WORD = /(?<!\d)[\p{L}\p{M}][\p{L}\p{M}\p{N}'-]*/gu;
 const GERMAN =
   /(?<!\p{L})(?:der|die|das|und|ist|nicht|ein|eine|einen|hat|wird|mit|für|auf|zu|im|am|vom|zum|zur|seit|von|bei|nach)(?!\p{L})/u;
 /** Before a German noun that is no name. */
-const BEFORE_NOUN = /(?:e|en|er|es|em|r|m|n|das|des|im|am|vom|zum|zur|ins|ans|beim|\d)$/u;
+const BEFORE_NOUN = /(?:e|en|er|es|em|r|m|n|das|des|im|am|vom|zum|zur|ins|ans|beim)$/iu;
 const NO_NAMES = new Set(
   `i i'm i'll i'd i've monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
   september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli
@@ -138,8 +158,8 @@ function unfoundName(
     if (people.has(lower) ? isSaid(lower, words) : !/^\p{Lu}/u.test(bare)) continue;
     if (people.has(lower)) return raw;
     if ((isFirst && lower !== lead) || NO_NAMES.has(lower) || isSaid(lower, words)) continue;
-    if (isGerman && BEFORE_NOUN.test(previous) && !/(?:in|von|nach|bei|an|und|oder|sich)$/u.test(previous))
-      continue;
+    const mayBeNoun = BEFORE_NOUN.test(previous) && !/(?:in|von|nach|bei|an|und|oder|sich)$/iu.test(previous);
+    if (isGerman && (mayBeNoun || /\d\s*$/u.test(between))) continue;
     return raw;
   }
   return unfoundUnspacedName(text, joined, people);

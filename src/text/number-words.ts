@@ -69,7 +69,13 @@ export function countOf(word: string): number | null {
 
 const KANJI = "〇一二三四五六七八九";
 const DIGITS = /\d+(?:[.,:]\d+)*/gu;
-const KANJI_NUMBER = /[〇一二三四五六七八九十百千]+/gu;
+const KANJI_RUN = /[〇一二三四五六七八九十百千万億]+/gu;
+/**
+ * What stands behind a number that counts: no name and no set phrase ("千葉", "一番", "十分") has one there. One person, time or day
+ * is often none ("一人で").
+ */
+const COUNTED_RUN =
+  /(?<!\p{Script=Han})(?!十分)(?:[〇一二三四五六七八九十百千万億]+(?=[人つ分秒匹円時歳才個台本枚階杯冊頭羽泊倍件軒箱袋組社棟艘隻]|か月|ヶ月|カ月|ヵ月|週間|時間|キロ|メートル|ドル|ユーロ)|一(?=[匹円歳才個台枚冊頭羽軒棟艘隻]))/gu;
 const WORD = /\p{L}+/gu;
 
 /** Name a number loosely: a paraphrase may have them for something else. */
@@ -79,60 +85,80 @@ const LOOSE = new Set(
 
 /** "Two thousand", "40 million", "2k". */
 const MULTIPLIED =
-  /(?<![\p{L}\p{N}.,])(?:(\d{1,6}(?:[.,]\d{1,2})?) ?|(\p{L}{2,12})[ -])((?:hundred|thousand|million|k|m|mio|hundert|tausend|mille|mil|тысячи?|тысяч|миллионов|миллиона?)(?![\p{L}\p{N}])|[万千百])/giu;
+  /(?<![\p{N}.,]|(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー])\p{L})(?:(\d{1,6}(?:[.,]\d{1,2})?) ?|(\p{L}{2,12})[ -])((?:hundred|thousand|million|millions|billion|trillion|k|m|mio|mrd|bn|hundert|tausend|millionen|milliarden?|billionen|mille|millones|millions|milliards?|milioni|miliard[io]|milhões|mil|тысячи?|тысяч|миллионов|миллиона?)(?![\p{L}\p{N}])|[億万千百])/giu;
 const MULTIPLIERS: ReadonlyMap<string, number> = rows(`
   100 hundred hundert 百
   1000 thousand k tausend mille mil тысяча тысячи тысяч 千
   10000 万
-  1000000 million m mio миллион миллиона миллионов`);
+  1000000 million millions m mio millionen millones milioni milhões миллион миллиона миллионов
+  100000000 億
+  1000000000 billion bn mrd milliarde milliarden milliard milliards miliardo miliardi
+  1000000000000 trillion billionen`);
+/** Are units as well: "5 m". */
+const MAY_BE_UNIT = new Set(["k", "m"]);
 
-function* multipliedIn(text: string): Generator<string, void, void> {
-  for (const [, digits, word = "", by = ""] of text.matchAll(MULTIPLIED)) {
+/** The products, and the text without them. @param isStrict only what is surely one */
+function withoutProducts(text: string, found: Set<string>, isStrict: boolean): string {
+  return text.replaceAll(MULTIPLIED, (whole, digits?: string, word = "", by = "") => {
+    if (isStrict && MAY_BE_UNIT.has(by.toLowerCase())) return whole;
     const value =
       digits === undefined ? (SMALL.get(word.toLowerCase()) ?? 0) : Number(digits.replace(",", "."));
     const multiplied = Math.round(value * (MULTIPLIERS.get(by.toLowerCase()) ?? 0));
-    if (multiplied > 0) yield String(multiplied);
-  }
+    if (multiplied <= 0) return whole;
+    found.add(String(multiplied));
+    return " ";
+  });
 }
 
 /**
  * Without separators of thousands and leading zeros; each once.
  * @param text with plain digits
- * @param isStrict only numbers that are surely meant as such
+ * @param isStrict only numbers that are surely meant as such, and of a product only itself
  */
 export function numbersIn(text: string, isStrict = false): ReadonlySet<string> {
   const found = new Set<string>();
-  for (const [digits] of text.matchAll(DIGITS)) {
+  const rest = withoutProducts(text, found, isStrict);
+  const looked = isStrict ? rest : text;
+  for (const [digits] of looked.matchAll(DIGITS)) {
     const bare = digits.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
     for (const part of bare.includes(":") ? bare.split(":") : [bare])
       found.add(part.replace(/^0+(?=\d)/, ""));
   }
   let tens = 0;
-  for (const [word] of text.toLowerCase().matchAll(WORD)) {
+  for (const [word] of looked.toLowerCase().matchAll(WORD)) {
     const loose = LOOSE.has(word) || ORDINALS.has(word);
     const value = isStrict && loose ? 0 : (SMALL.get(word) ?? ORDINALS.get(word) ?? 0);
     if (value > 0) found.add(String(value));
     if (tens > 0 && value > 0 && value < 10) found.add(String(tens + value));
     tens = value >= 20 && value < 100 ? value : 0;
   }
-  for (const number of isStrict ? [] : multipliedIn(text)) found.add(number);
-  for (const [run] of isStrict ? [] : text.matchAll(KANJI_NUMBER)) {
+  for (const [run] of looked.matchAll(isStrict ? COUNTED_RUN : KANJI_RUN)) {
     const value = kanjiValue(run);
-    if (value > 1) found.add(String(value));
+    if (value > 0) found.add(String(value));
+    if (!isStrict)
+      for (const part of run.split(/[万億]/u)) if (part !== "") found.add(String(kanjiValue(part)));
   }
   return found;
 }
 
-function kanjiValue(run: string): number {
+/** The words for one: in most languages they are also articles. @param word in small letters */
+export function isOne(word: string): boolean {
+  return ONE.has(word);
+}
+
+export function kanjiValue(run: string): number {
   let total = 0;
+  let section = 0;
   let digit = 0;
   for (const character of run) {
     const unit = { 十: 10, 百: 100, 千: 1000 }[character];
-    if (unit === undefined) digit = digit * 10 + Math.max(0, KANJI.indexOf(character));
-    else {
-      total += Math.max(1, digit) * unit;
-      digit = 0;
-    }
+    const large = { 万: 10_000, 億: 100_000_000 }[character];
+    if (large !== undefined) {
+      total += Math.max(1, section + digit) * large;
+      section = 0;
+    } else if (unit !== undefined) section += Math.max(1, digit) * unit;
+    else digit = digit * 10 + KANJI.indexOf(character);
+    if (large !== undefined || unit !== undefined) digit = 0;
   }
-  return total + digit;
+  return total + section + digit;
 }

@@ -13,6 +13,9 @@ suite("the numbers of a text", () => {
     ["three hundred", "300"],
     ["zwei tausend Stühle", "2000"],
     ["2万円", "20000"],
+    ["八万円", "80000"],
+    ["三億二千万円", "320000000"],
+    ["3 Milliarden", "3000000000"],
     ["twenty five", "25"],
     ["14:05", "5"],
   ];
@@ -26,6 +29,8 @@ suite("the numbers of a text", () => {
   });
 
   test("has what is surely meant alone, if it is read strictly", () => {
-    assert.deepEqual([...numbersIn("two thousand", true)], ["2", "1000"]);
+    assert.deepEqual([...numbersIn("two thousand", true)], ["2000"]);
+    assert.deepEqual([...numbersIn("5 m and 3 million", true)], ["3000000", "5"]);
+    assert.deepEqual([...numbersIn("千葉の二人が八万円で三匹を一番に", true)], ["2", "80000", "3"]);
   });
 });
