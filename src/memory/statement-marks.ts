@@ -73,9 +73,14 @@ const COMMON = words(
 const STEM = { least: 4, ending: 3 };
 const HAS_HAN = /\p{Script=Han}/u;
 
+/** Whether a statement says that something has ended, or was moved. */
+export function tellsOfEnd(statement: string): boolean {
+  return ENDING.test(statement);
+}
+
 /** Of a statement that something has ended, what may have: the beginnings of its words, and pairs of characters. */
 function endedThings(text: string): string[] {
-  if (!ENDING.test(text)) return [];
+  if (!tellsOfEnd(text)) return [];
   const stems = [...text.matchAll(WORD)].flatMap(([word]) => {
     const plain = word.toLowerCase().replaceAll(/['’]/gu, "");
     if (EDGELESS.test(word) || plain.length < 3 || COMMON.has(plain)) return [];

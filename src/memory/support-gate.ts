@@ -4,6 +4,7 @@ import { displayName } from "../text/text.ts";
 import { normalWords } from "../text/normal-text.ts";
 import type { Source } from "./line-terms.ts";
 import type { MemoryRejection } from "../core/memory.ts";
+import { isOfRelative } from "./relatives.ts";
 import {
   EXACT_LINES,
   isCovered,
@@ -24,7 +25,9 @@ import {
   isOfOthersSelf,
   isOfSelf,
   isOfUs,
+  isUndone,
   noFact,
+  opposes,
   inSmallLetters,
   polarityOf,
   sentencesAround,
@@ -130,7 +133,10 @@ function quoteFault(item: SupportedItem, number: number, entry: Source, lines: L
       reason: "speaker",
       why: `the quote is of line ${number}'s speaker: say so by name, or cite the line of whom it is about`,
     };
-  if (isOfAnother(item, entry, lines))
+  if (
+    isOfAnother(item, entry, lines) ||
+    (isPlainlyOf(item, entry, lines) && isOfRelative(statement, quote, entry.text))
+  )
     return {
       reason: "speaker",
       why: `the quote is not of the one whom the statement is about: cite the line of whom it is about`,
@@ -138,6 +144,16 @@ function quoteFault(item: SupportedItem, number: number, entry: Source, lines: L
   return isTurned(statement, quote, entry.text)
     ? { reason: "negation", why: "the statement denies what the quote affirms, or affirms what it denies" }
     : null;
+}
+
+/** Whether a statement begins with its speaker's name, has no other, and is not of a thing of theirs: "Ann's rent". */
+function isPlainlyOf({ statement }: SupportedItem, entry: Source, lines: Lines): boolean {
+  if (entry.kind !== "user") return false;
+  const names = namesOf(entry, lines).flatMap((name) => normalWords(name).split(" "));
+  const words = inSmallLetters(statement);
+  const name = names.find((one) => one !== "" && words.startsWith(one));
+  if (name === undefined || /^(?:'|\p{Script=Latin}|の)/u.test(words.slice(name.length))) return false;
+  return ![...peopleOf(lines)].some((one) => !names.includes(one) && namesPerson(statement, one));
 }
 
 /** Whether a statement begins with another person's name than the speaker's, and the quoted message names no other person. */
@@ -186,11 +202,14 @@ export function isTurned(statement: string, quote: string, line: string): boolea
       return !(near.shared > 0 ? near.clauses : all).some((one) => denies(one, clause));
     }
     if (polarity === "averse" || comparesTwo(clause)) return false;
+    if (isUndone(clause, quoted)) return true;
     const isShort = clause.split(" ").length <= SHORT_CLAUSE && closest.shared > 0;
-    return (
-      (isShort || closest.shared >= SAME_WORDS) &&
-      closest.clauses.every((one) => polarityOf(one) === "denied")
-    );
+    const isNear = isShort || closest.shared >= SAME_WORDS;
+    return closest.clauses.every((one) => {
+      if (polarityOf(one) === "denied") return isNear;
+      const isAlike = isNear || (closest.shared > 0 && one.split(" ").length <= SHORT_CLAUSE);
+      return isAlike && opposes(one, clause);
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 import { splitSentences } from "../text/terms.ts";
 import { normalForm } from "../text/text.ts";
 import { normalWords } from "../text/normal-text.ts";
+import { tellsOfEnd } from "./statement-marks.ts";
 import { sharedWords } from "./statement-support.ts";
 
 /**
@@ -40,18 +41,66 @@ const DENIAL = new RegExp(
     не|нет|никогда|никто|ничего|нельзя|без|нету`)})(?!\\p{L})|ない(?!と思)|ません|なかった|なくな|ず(?=に)|ぬ(?=。|$)|嫌(?!い)|不(?!过|同|断|安|思議|動産|足)|没有?|沒有?|未(?!来|來)|无(?!论)|無(?!事|料|論)|别(?!人|的)|非(?!常)|안 |못 |없|않|아니|말고`,
   "u",
 );
+/** End, hate or fail what they stand beside: who does so neither does nor likes it. */
+const OPPOSED = list(`
+  dislikes?|disliked|hates?|hated|stop(?:s|ped)(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|(?<!(?:\\p{L}(?:us|am|in|ro)|the|a|last|next|first|second|third|our|my) )stop(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|quit(?:s|ted)?|gave up|gives? up|given up|cancel(?:l?ed|s)?|refus(?:es?|ed)|avoid(?:s|ed)?|fail(?:s|ed)?|declin(?:es?|ed)|reject(?:s|ed)?
+  hasst|hasse|aufgehört|aufgegeben|abgesagt|verweigert|vermeidet|abgelehnt|gekündigt|déteste|arrêté de|annulé|évite|odia|odio|dejó de|dejé de|canceló|cancelado|evita|detesta|smesso|annullato|odeia|parou de|parei de
+  ненавидит|ненавижу|бросил[аи]?|отменил[аи]?|отменен[оаы]?|избегает`);
+const OPPOSED_PIECES =
+  "嫌い|苦手|やめ(?!と)|辞め|中止|禁止|断[っり]|避け|讨厌|討厭|戒了|取消|拒绝|停止|싫|그만|취소";
+const OPPOSES = new RegExp(`(?<!\\p{L})(?:${OPPOSED})(?!\\p{L})|${OPPOSED_PIECES}`, "u");
 /** Deny by a word of their own. */
 const AVERSE = new RegExp(
-  `(?<!\\p{L})(?:${list(`
-    dislikes?|disliked|hates?|hated|stop(?:s|ped)?|quit(?:s|ted)?|gave up|gives? up|given up|cancel(?:l?ed|s)?|refus(?:es?|ed)|avoid(?:s|ed)?|lack(?:s|ed)?|unable|fail(?:s|ed)?|declin(?:es?|ed)
-    reject(?:s|ed)?|skip(?:s|ped)?|miss(?:es|ed)?|un(?:happy|willing|certain|sure|available|employed|known|finished|comfortable)|allergic|intolerant|free of|tired of|over with|rarely|seldom|barely|impossible|no luck|void|too much
-    hasst|hasse|mag .{0,20} nicht|aufgehört|aufgegeben|abgesagt|verweigert|vermeidet|fehlt|unmöglich|allergisch|unverträglich|abgelehnt|gekündigt
-    déteste|arrêté|annulé|refuse|évite|manque|allergique|odia|odio|dejó|dejé|canceló|cancelado|evita|falta|alérgic[oa]|detesta|smesso|annullato|allergic[oa]|odeia|parou|parei
-    ненавидит|ненавижу|бросил[аи]?|отменил[аи]?|отменен[оаы]?|избегает|аллергия`)})(?!\\p{L})|嫌い|苦手|やめ|辞め|止め|中止|断[っり]|避け|無理|禁止|アレルギー|讨厌|討厭|戒了|取消|拒绝|停止|过敏|싫|그만|취소|알레르기`,
+  `(?<!\\p{L})(?:${OPPOSED}|${list(`
+    stop(?:s|ped)?|lack(?:s|ed)?|unable|skip(?:s|ped)?|miss(?:es|ed)?|un(?:happy|willing|certain|sure|available|employed|known|finished|comfortable)|allergic|intolerant|free of|tired of|over with|rarely|seldom|barely|impossible|no luck|void|too much
+    mag .{0,20} nicht|fehlt|unmöglich|allergisch|unverträglich|arrêté|refuse|manque|allergique|dejó|dejé|falta|alérgic[oa]|allergic[oa]|parou|parei|аллергия`)})(?!\\p{L})|${OPPOSED_PIECES}|止め|無理|アレルギー|过敏|알레르기`,
   "u",
 );
+/** Words by which a statement says itself that something is over, or is not liked, besides those that deny. */
+const OVER =
+  /(?<!\p{L})(?:used to|former\p{L}*|ex-\p{L}+|left|lost|broke\p{L}*|crash\p{L}*|without|\p{L}*-free|allerg\p{L}*|intoleran\p{L}*|failure|refusal|cancell\p{L}*|aversion|früher|ehemalig\p{L}*|abneigung|antigu[oa]|ancien\p{L}*)(?!\p{L})|禁煙|禁酒|嫌|苦手/u;
+
+/** Whether a clause ends, hates or fails something, and a statement says nothing of that. */
+export function opposes(clause: string, statement: string): boolean {
+  return OPPOSES.test(clause.replaceAll(NO_DENIAL, " ")) && !OVER.test(statement) && !tellsOfEnd(statement);
+}
+
+/** Of what nobody has done, or does any more. */
+const NOT_DONE = new RegExp(
+  `(?<!\\p{L})(?:${list(`
+    (?:wanted|pretend(?:s|ed)?|meant|hoped|intended|tried|tempted|was going|were going|forgot|was about|were about) to(?! (?:say|tell|thank|ask|mention|share|let|know|check|add|note)(?!\\p{L}))|(?:almost|nearly) (?:\\p{L}+ed|bought|sold|died|went|got|fell|lost|left|broke|quit|hit|won|took|became|had|was)
+    wollte|wollten|beinahe|hätte fast|quería|intenté|casi (?:\\p{L}+[éó])|voulais|failli|volevo`)})(?!\\p{L})|たかった|ところだった|つもりだった|ふりを`,
+  "u",
+);
+const ATTEMPT =
+  /(?<!\p{L})(?:almost|nearly|tr(?:y|ies|ied|ying)|attempt\p{L}*|pretend\p{L}*|meant|inten(?:d|t)\p{L}*|tempted|forgot\p{L}*|going to|about to|wollte|fast|beinahe|versucht\p{L}*|quería|quiso|intentó|casi|voulait|failli|voleva)(?!\p{L})|ところだった|ふりを/u;
+/** What stands behind is another matter. */
+const BESIDE_MATTER = / (?:so|then|when|that|which|who|after|before) /;
+const USED_TO =
+  /(?<!(?:am|is|are|was|were|be|been|get|gets|got|getting|'m|'re|'s) )(?<!\p{L})used to (?<verb>\p{L}+)/u;
+const PRESENT: Readonly<Record<string, string>> = { be: "is", have: "has", do: "does", go: "goes" };
+
+/** Whether the clauses closest to a statement say that something was only wanted or tried, or is over, and the statement does not. */
+export function isUndone(statement: string, quoted: readonly string[]): boolean {
+  const pieces = quoted.flatMap((clause) => clause.split(BESIDE_MATTER));
+  const { clauses, shared } = closestClauses(statement, pieces);
+  const isNear = shared > 1 || (shared > 0 && statement.split(" ").length <= 4);
+  if (!isNear) return false;
+  const isReserved = RESERVED.test(statement) || RESERVED_PIECES.test(statement) || ATTEMPT.test(statement);
+  return clauses.every((clause) => {
+    if (!isReserved && NOT_DONE.test(clause)) return true;
+    const verb = USED_TO.exec(clause)?.groups?.["verb"];
+    return verb !== undefined && statement.split(" ").includes(PRESENT[verb] ?? thirdPerson(verb));
+  });
+}
+
+function thirdPerson(verb: string): string {
+  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ies`;
+  return /(?:s|x|z|ch|sh)$/.test(verb) ? `${verb}es` : `${verb}s`;
+}
+
 const CLAUSES =
-  /[,;:，、；]|(?:^| )(?:but|although|though|because|since|and|or|aber|obwohl|weil|sondern|und|mais|et|pero|sino|porque|y|ma|perché|mas|но|а|потому что|и)(?= )|[-–—]{1,2} |けど|けれど|でも|しかし|ので|から(?=、)|但是|但|因为/u;
+  /[,;:，、；]|(?:^| )(?:but|although|though|because|since|and|or|aber|obwohl|weil|sondern|und|mais|et|pero|sino|porque|y|perché|mas|но|а|потому что|и)(?= )|(?<=\p{L})(?<! (?:et|que|mais|avec|de|à|chez|pour|dans)|^(?:et|que|mais)) ma(?= )|[-–—]{1,2} |けど|けれど|でも|しかし|ので|から(?=、)|但是|但|因为/u;
 
 export function clausesOf(text: string): string[] {
   return text
@@ -130,7 +179,7 @@ const ASKS = whole(
 );
 const JOKE = whole(
   list(`
-  just kidding|jk|j\\/k|i'm kidding|only kidding|kidding(?: aside)?|i'm joking|just joking|joke|\\/s|lol no|in my dreams|as if|yeah right|sure, and i'm|april fools?
+  just kidding|jk|j\\/k|i'm kidding|only kidding|kidding(?: aside)?|i'm joking|just joking|(?:it's|its|that's|is|was|as|just|only) an? (?:\\p{L}+ )?joke|(?<=^|[.,!?(*;:] ?)jokes?(?=$|[.,!?)*;:])|\\/s|lol no|in my dreams|as if(?=[^\\p{L}]*$)|yeah right|sure, and i'm|april fools?
   scherz|nur spaß|nur spass|kleiner scherz|ironie|spaß beiseite|war ein witz|je plaisante|je rigole|c'est une blague|es broma|bromeo|estoy bromeando|scherzo|sto scherzando|brincadeira|estou brincando|шучу|шутка|żartuję|grapje`),
 );
 /** Longest message that says nothing but that the one before was a joke. */
@@ -204,7 +253,7 @@ export function noFact({ statement, quote, line, after, isAgreed, isOfSpeaker }:
   if (isAgreement(quote)) return "mere agreement";
   const around = inSmallLetters(sentencesAround(quote, line).join(" "));
   const isReserved = RESERVED.test(said) || RESERVED_PIECES.test(said);
-  const isProposal = PROPOSAL.test(around) || PROPOSAL_PIECES.test(around);
+  const isProposal = proposes(said, around);
   if (!(isProposal && isAgreed) && isQuestion(quote, around))
     return isReserved && isOfSpeaker ? null : "a question";
   if (!isReserved && !isAgreed && isProposal) return "a proposal";
@@ -217,11 +266,31 @@ export function noFact({ statement, quote, line, after, isAgreed, isOfSpeaker }:
       ))
   )
     return "a hypothesis";
-  const told = inSmallLetters(line);
+  const told = withNextSentence(quote, line);
   const alone = after.map(inSmallLetters).filter(({ length }) => length <= MAX_JOKE);
-  if ([told, ...alone].some((one) => JOKE.test(one) || JOKE_PIECES.test(one))) return "a joke";
+  if ([...told, ...alone].some((one) => JOKE.test(one) || JOKE_PIECES.test(one))) return "a joke";
   if (!isAttributed(statement) && isOfOthers(quote, line, around)) return "somebody else's words";
   return null;
+}
+
+/** The sentences of a quote and the one right behind: what is said of others is no joke for that. */
+function withNextSentence(quote: string, line: string): string[] {
+  const around = sentencesAround(quote, line);
+  const sentences = splitSentences(line);
+  const last = sentences.lastIndexOf(around.at(-1) ?? "");
+  // A quote over the edge of a sentence stands in no one of them.
+  return (last < 0 ? [line] : [...around, ...sentences.slice(last + 1, last + 2)]).map(inSmallLetters);
+}
+
+/** A part of a sentence that another is set against: "we could go, but I work". */
+const CONTRAST =
+  /[,;]? (?:but|however|except that|aber|allerdings|mais|pero|però|mas|но) |けど|けれど|でも|しかし|但是/u;
+
+/** Whether the part of the sentence that is closest to a statement proposes something. */
+function proposes(statement: string, around: string): boolean {
+  return closestClauses(statement, around.split(CONTRAST)).clauses.some(
+    (part) => PROPOSAL.test(part) || PROPOSAL_PIECES.test(part),
+  );
 }
 
 /** The sentences of a message that share words with a quote. */

@@ -51,7 +51,7 @@ describe("a number in Chinese characters is compared with what was said", () => 
     ["健太: 猫を2匹飼っています", "健太は猫を二匹飼っている。"],
     ["健太: 家賃は八万円です", "健太の家賃は8万円だ。"],
     ["健太: 家賃は8万円です", "健太の家賃は80000円だ。"],
-    ["健太: 家賃は80,000円です", "健太の家賃は八万円だ。"],
+    ["健太: 大阪の家の家賃は80,000円です", "健太の大阪の家の家賃は八万円だ。"],
     ["健太: 私は一人で大阪に住んでいます", "健太は一人で大阪に住んでいる。"],
     ["健太: 私は寝るのが一番好きです", "健太は寝るのが一番好きだ。"],
     ["健太: 休みは十分もらっています", "健太は休みを十分もらっている。"],
@@ -79,7 +79,7 @@ describe("a time of day is compared as a time", () => {
     ["Timo: mein Zug fährt um 7.15 Uhr", "Timos Zug fährt um 7:15 Uhr."],
     ["健太: 会議は午後3時からです", "健太の会議は15時からだ。"],
     ["健太: 会議は午後三時からです", "健太の会議は15時からだ。"],
-    ["健太: 会議は15時30分からです", "健太の会議は午後3時半からだ。"],
+    ["健太: 部の会議は毎週月曜の15時30分からです", "健太の部の会議は毎週月曜の午後3時半からだ。"],
     ["健太: 毎日3時間歩きます", "健太は毎日3時間歩く。"],
   ]);
 });
@@ -164,7 +164,6 @@ describe("what the quote ends, hates or fails is not affirmed", () => {
     ["Ann: I quit my job and moved to Oslo", "Ann moved to Oslo."],
     ["Ann: I skip breakfast on Mondays", "Ann skips breakfast on Mondays."],
     ["Ann: I avoid gluten", "Ann avoids gluten."],
-    ["Ann: I avoid gluten", "Ann eats a gluten-free diet."],
     ["Ann: I used to live in Oslo", "Ann used to live in Oslo."],
     ["Ann: I used to live in Oslo", "Ann lived in Oslo."],
     ["Ann: I am used to the cold in Oslo", "Ann is used to the cold in Oslo."],
