@@ -13,6 +13,7 @@ interface Clock {
 }
 
 const NUMERALS = "〇一二三四五六七八九十百千万億";
+const ONLY_NUMERALS = new RegExp(`^[${NUMERALS}]+$`, "u");
 const CLOCK =
   /(?<![\p{L}\p{N}.,:/])(?<hour>\d{1,2})(?:(?::(?<minute>[0-5]\d)(?::\d\d)?|[.h](?<uhr>[0-5]\d)(?= ?uhr(?!\p{L})|(?<=h\d\d)(?![\p{L}\p{N}])))(?!\d)(?: ?(?<half>[ap])\.?m(?![\p{L}\p{N}]))?| ?(?<alone>[ap])\.?m(?![\p{L}\p{N}])| ?uhr(?: (?<behind>[0-5]\d)(?!\d))?(?![\p{L}\p{N}]))/giu;
 const UNSPACED_CLOCK = new RegExp(
@@ -68,17 +69,20 @@ export function timesOfDay(
   let rest = text;
   for (const clock of clocksIn(text)) {
     const written = text.slice(clock.from, clock.to);
-    const atThatHour = said.filter((one) => isSameHour(one, clock));
-    if (said.some((one) => isSameTime(one, clock)))
-      rest = rest.slice(0, clock.from) + " ".repeat(written.length) + rest.slice(clock.to);
-    else if (
-      clock.hasMinutes
-        ? said.length > 0
-        : atThatHour.length > 0 && !atThatHour.some((one) => isSameHalf(one, clock))
-    )
-      return { unfound: written.trim(), rest };
+    const isSaid = said.some((one) => isSameTime(one, clock));
+    if (!isSaid && contradicts(clock, said)) return { unfound: written.trim(), rest };
+    // "9:00" of "at 9".
+    const left = isSaid ? "" : written.replace(/^(\d{1,2}):00/, "$1");
+    rest = rest.slice(0, clock.from) + left.padEnd(written.length) + rest.slice(clock.to);
   }
   return { unfound: null, rest };
+}
+
+/** Whether times that were said rule out another one: an hour without minutes may be rounded. */
+function contradicts(clock: Clock, said: readonly Clock[]): boolean {
+  if (clock.hasMinutes && clock.minutes % 60 !== 0) return said.length > 0;
+  const atThatHour = said.filter((one) => isSameHour(one, clock));
+  return atThatHour.length > 0 && (clock.hasMinutes || !atThatHour.some((one) => isSameHalf(one, clock)));
 }
 
 /** By what they measure, the names of each unit. */
@@ -186,7 +190,7 @@ function amountsIn(text: string): Amount[] {
 function numberOf(word: string): string | null {
   if (/^\d/.test(word)) return word.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
   if (isOne(word)) return null;
-  if (new RegExp(`^[${NUMERALS}]+$`, "u").test(word)) return String(kanjiValue(word));
+  if (ONLY_NUMERALS.test(word)) return String(kanjiValue(word));
   const count = countOf(word);
   return count === null ? null : String(count);
 }

@@ -33,7 +33,7 @@ const WHOLE: Readonly<Record<LabelKind, string>> = {
     "pass|passwd|pwd|pw|psk|(?:wi-?fi|wlan|wireless|network|encryption|decryption)[ -]?(?:key|schlüssel)|clave|(?:clé|chiave) (?:du |del |della )?wi-?fi",
   key: "(?:api|access|secret|private|signing|deploy|license|licence|product|ssh|encryption|secret_access|secret access)[ _-]?key|[\\w]{0,20}_key|apikey|(?:[\\w]{0,20}[ _-])?token|(?:client|app|shared|webhook)?[ _-]?secret|api-schlüssel|clé (?:d'api|api)|clave (?:de )?api|chiave api|ключ(?: api)?",
   code: `pin(?:[ -]?(?:code|nummer|number))?|puk|otp|m?tan|cvv2?|cvc2?|(?:${PLACE}|${USE})[ -](?:pass)?codes?|(?:${USE}) pin|código pin|codice pin|code pin|einmal-?code|sms-?code|пин|пин-?код|pin-?kod|pin-?kode`,
-  bare: "codes?|combination|kombination|código|codice|combinación|combinaison|combinazione|комбинаци[яю]|код|kod|kode|koodi|kód|رمز|الرمز|الرقم السري|رقم سري|קוד|κωδικός|पिन|कोड|mã",
+  bare: "codes?|combos?|combination|kombination|código|codice|combinación|combinaison|combinazione|комбинаци[яю]|код|kod|kode|koodi|kód|رمز|الرمز|الرقم السري|رقم سري|קוד|κωδικός|पिन|कोड|mã",
   number:
     "ssn|social(?: security)?(?: number| no\\.?)?|sozialversicherungsnummer|steuer-?(?:id|nummer|identifikationsnummer)|tax id|passport (?:number|no\\.?)|(?:reise)?passnummer|ausweisnummer|(?:id|identity)(?: card)? number|driver'?s licen[cs]e number|account number|kontonummer|routing number|dni|nie|nif|cpf|codice fiscale|numéro de (?:sécurité sociale|sécu)|número (?:de la )?seguridad social|numéro de carte|número de (?:tarjeta|cuenta)|card number|kartennummer|снилс|инн|номер (?:карты|паспорта|счёта|счета)",
   words:

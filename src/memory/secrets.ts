@@ -46,7 +46,10 @@ const PATTERNS: readonly RegExp[] = [
   /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s/:@]{1,100}:[^\s/@]{1,100}@/iu,
   // A name or an address, and a password.
   /@[\w-]{1,60}\.[\w.]{2,60}\s{0,3}[/|]\s{0,3}(?=\S{0,60}\d)[^\s/]{6,}|\b(?:root|admin|guest):(?=\w{0,60}\d)\w{5,60}/iu,
+  // "You get in with sunflower88".
+  /\b(?:get|gets|got|log|logs|sign|signs) in with ["'“]?[a-z]{4,30}\d{2,8}(?![\w.@/-]*[\w@/])/iu,
   // Labels in scripts without spaces.
+  /ログイン(?:は|が|:)\s{0,3}[\w.@-]{2,60}\s{0,3}\/\s{0,3}(?=\w{0,60}\d)\w{6,60}/u,
   /(?:パスワード|パスコード|暗証番号|密码|密碼|口令|비밀번호|비번|รหัสผ่าน|PIN(?:码|碼|コード|番号|번호))\s*(?:(?:は|が|是|为|為|：|:|=|은|는|คือ){1,8}\s*)?[「『]?(?=\S{0,200}\d)[\w!#$%^&*+~-]{4,}/u,
   /(?:パスワード|密码|密碼|口令)\s*(?:は|が|是|为|為|:|=){1,4}\s*[A-Za-z][\w!#$%^&*+~-]{3,}(?=\s|です|だ|。|、|$)/u,
   /(?:玄関|ドア|扉|門|金庫|確認|認証|ワンタイム|セキュリティ|ロック|入室|駐輪場|倉庫)(?:の)?(?:コード|番号|キー|パスワード)\s{0,3}(?:は|が|:|=){0,3}\s{0,3}[A-Za-z]?\d(?:[ -]?\d){2,}/u,
@@ -309,7 +312,7 @@ function isSeed(plain: string): boolean {
 const TYPED =
   /\b(?:enter|type|dial|press|punch(?: in)?|key in|use|tippe?|gib|drücke?|wähle?|teclea|marca|pulsa|tape[zr]?|compose[zr]?|digita|premi)\b\s+(?:in )?["'“]?\d(?:[ -]?\d){2,7}[#*]?(?![\d.:/])/giu;
 const OPENS =
-  /\b(?:opens?|unlocks?|unlocked|disarmed|öffnet|geht auf|abre|ouvre|s'ouvre|apre)\b[^\n.]{0,20}?\b(?:with|mit|con|avec|com)\s+\d(?:[ -]?\d){3,9}(?![\d.:/])/giu;
+  /\b(?:opens?|unlocks?|unlocked|disarmed|off|öffnet|geht auf|aus|unscharf|deaktiviert|abre|ouvre|s'ouvre|apre)\b[^\n.]{0,20}?\b(?:with|mit|con|avec|com)\s+\d(?:[ -]?\d){3,9}(?![\d.:/])/giu;
 
 const TYPED_BEFORE =
   /(?<![\d.:/-])\d(?:[ -]?\d){3,9}[#*]? (?:eintippen|eingeben|drücken|tippen|wählen|invoeren|intoetsen)/giu;

@@ -27,7 +27,7 @@ export function inSmallLetters(text: string): string {
 const NO_DENIAL = new RegExp(
   `(?<!\\p{L})(?:${list(`
     (?:can|could)(?:no|n')?t (?:wait|stop|believe|help|agree more|be happier|be more|get enough|recommend .{0,20} enough|imagine)|can't wait|no (?:problem|worries|doubt|wonder|way|idea|kidding|matter|need to|rush)
-    not (?:only|just|to mention|bad|sure if)|why (?:not|don't)|don't (?:worry|forget|you|hesitate|mind)|never mind|nothing (?:but|beats|like|better|compares)|isn't (?:it|that)|aren't (?:you|they|we)
+    not (?:only|just|to mention|bad|sure if)|why (?:not|don't)|don't (?:worry|forget|you|hesitate|mind)|never mind|never (?:stop|fail|miss|refuse|skip)\\p{L}*|nothing (?:but|beats|like|better|compares)|isn't (?:it|that)|aren't (?:you|they|we)
     doesn't (?:it|he|she)|didn't (?:you|i|he|she|we|they)|wasn't it|won't you|shouldn't i|haven't you|right or not|or not|if not|not long ago|no longer than|not until|couldn't (?:have|be)|wouldn't (?:trade|change|miss)
     nicht nur|kein problem|keine (?:ahnung|sorge|frage)|nicht wahr|warum nicht|ohne zweifel|nicht zuletzt|non solo|no solo|no sólo|pas seulement|pas mal|pourquoi pas|por qué no|n'est-ce pas|sans doute|não só|не только`)})(?!\\p{L})|じゃない[?か]|ではない[?か]|かもしれない|かもしれません|なければ(?:なら|いけ)|なくては|ないと(?:いけ|だめ|ダメ)|違いない|しかない|少なくない|ませんか|ないですか|たまらない|仕方ない|不错|不錯|不好意思|对不起|不但|不仅|差不多|对不对|好不好|是不是|不得不|별로|뿐만 아니라`,
   "gu",
@@ -58,7 +58,7 @@ const AVERSE = new RegExp(
 );
 /** Words by which a statement says itself that something is over, or is not liked, besides those that deny. */
 const OVER =
-  /(?<!\p{L})(?:used to|former\p{L}*|ex-\p{L}+|left|lost|broke\p{L}*|crash\p{L}*|without|\p{L}*-free|allerg\p{L}*|intoleran\p{L}*|failure|refusal|cancell\p{L}*|aversion|früher|ehemalig\p{L}*|abneigung|antigu[oa]|ancien\p{L}*)(?!\p{L})|禁煙|禁酒|嫌|苦手/u;
+  /(?<!\p{L})(?:used to|former\p{L}*|ex-\p{L}+|left|lost|breaks?|broke\p{L}*|crash\p{L}*|without|\p{L}*-free|allerg\p{L}*|intoleran\p{L}*|failure|refusal|cancell\p{L}*|aversion|früher|ehemalig\p{L}*|abneigung|antigu[oa]|ancien\p{L}*)(?!\p{L})|禁煙|禁酒|嫌|苦手/u;
 
 /** Whether a clause ends, hates or fails something, and a statement says nothing of that. */
 export function opposes(clause: string, statement: string): boolean {

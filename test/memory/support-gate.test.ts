@@ -62,6 +62,7 @@ describe("a number in Chinese characters is compared with what was said", () => 
 describe("a time of day is compared as a time", () => {
   refused("unsaid", [
     ["Ann: my train leaves at 7:15", "Ann's train leaves at 15:07."],
+    ["Ann: my train leaves at 7:15", "Ann's train leaves at 7:00."],
     ["Ann: my train leaves at 3pm", "Ann's train leaves at 3 am."],
     ["Ann: my train leaves at 3:30 pm", "Ann's train leaves at 3:45 pm."],
     ["健太: 会議は午後3時からです", "健太の会議は午前3時からだ。"],
@@ -69,6 +70,11 @@ describe("a time of day is compared as a time", () => {
   ]);
   kept([
     ["Ann: my train leaves at 7:15", "Ann's train leaves at 7:15."],
+    ["Ann: my train leaves at 9 and arrives at 10:30", "Ann's train leaves at 9:00 and arrives at 10:30."],
+    [
+      "Ann: it took me 2 hours and 15 minutes to get to the mill",
+      "Ann takes 2 hours and 15 minutes to the mill.",
+    ],
     ["Ann: my train leaves at 7:15 in the evening", "Ann's train leaves at 19:15."],
     ["Ann: my train leaves at 3pm", "Ann's train leaves at 3 p.m."],
     ["Ann: my train leaves at 3pm", "Ann's train leaves at 15:00."],
@@ -164,6 +170,10 @@ describe("what the quote ends, hates or fails is not affirmed", () => {
     ["Ann: I quit my job and moved to Oslo", "Ann moved to Oslo."],
     ["Ann: I skip breakfast on Mondays", "Ann skips breakfast on Mondays."],
     ["Ann: I avoid gluten", "Ann avoids gluten."],
+    ["Ann: I never stop learning Italian", "Ann is learning Italian."],
+    ["Ann: the build failed on node 22", "The build breaks on node 22."],
+    ["Ann: I failed the exam twice, then I passed it in May", "Ann passed the exam in May."],
+    ["Ann: I gave up my flat in Oslo and moved to Kiel", "Ann moved from Oslo to Kiel."],
     ["Ann: I used to live in Oslo", "Ann used to live in Oslo."],
     ["Ann: I used to live in Oslo", "Ann lived in Oslo."],
     ["Ann: I am used to the cold in Oslo", "Ann is used to the cold in Oslo."],
