@@ -43,8 +43,8 @@ const DENIAL = new RegExp(
 );
 /** End, hate or fail what they stand beside: who does so neither does nor likes it. */
 const OPPOSED = list(`
-  dislikes?|disliked|hates?|hated|stop(?:s|ped)(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|(?<!(?:\\p{L}(?:us|am|in|ro)|the|a|last|next|first|second|third|our|my) )stop(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|quit(?:s|ted)?|gave up|gives? up|given up|cancel(?:l?ed|s)?|refus(?:es?|ed)|avoid(?:s|ed)?|fail(?:s|ed)?|declin(?:es?|ed)|reject(?:s|ed)?
-  hasst|hasse|aufgehört|aufgegeben|abgesagt|verweigert|vermeidet|abgelehnt|gekündigt|déteste|arrêté de|annulé|évite|odia|odio|dejó de|dejé de|canceló|cancelado|evita|detesta|smesso|annullato|odeia|parou de|parei de
+  dislikes?|disliked|hates?|hated|loath(?:es?|ed)|detest(?:s|ed)?|dropped out|stop(?:s|ped)(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|(?<!(?:\\p{L}(?:us|am|in|ro)|the|a|last|next|first|second|third|our|my) )stop(?! (?:in|by|at|over|off|for|to)(?!\\p{L}))|quit(?:s|ted)?|gave up|gives? up|given up|cancel(?:l?ed|s)?|refus(?:es?|ed)|avoid(?:s|ed)?|fail(?:s|ed)?|declin(?:es?|ed)|reject(?:s|ed)?
+  hasst|hasse|aufgehört|aufgegeben|abgesagt|verweigert|vermeidet|abgelehnt|gekündigt|déteste|arrêté de|annulé|évite|odia|odio|dejó de|dejé de|cancel(?:é|ó|amos|aron|ad[oa])|evita|detesta|smesso|annullato|odeia|parou de|parei de
   ненавидит|ненавижу|бросил[аи]?|отменил[аи]?|отменен[оаы]?|избегает`);
 const OPPOSED_PIECES =
   "嫌い|苦手|やめ(?!と)|辞め|中止|禁止|断[っり]|避け|讨厌|討厭|戒了|取消|拒绝|停止|싫|그만|취소";
