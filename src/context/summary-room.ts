@@ -7,10 +7,10 @@ import { type Budget, partAt } from "./usage.ts";
 /** The shortest cap of a summary. */
 const MIN_SUMMARY_CAP = 64;
 /** A leaf is asked for 120 English words, also in a small window, as long as so many such leafs fit. */
-const LEAST_LEAF = 225;
+const LEAST_LEAF = 210;
 const LEAST_LEAFS = 4;
 /** Longest leaf, as a share of the entries that it covers. */
-const SHARE_OF_SOURCE = 0.21;
+const SHARE_OF_SOURCE = 0.2;
 
 /** A larger room than this costs more with each answer than it is worth. The least share may be more. */
 const MOST_GROWN = 6000;

@@ -105,7 +105,7 @@ export interface SummaryLengths {
 
 /** Share of the longest text to ask for: models overshoot. One that did so by a twentieth paid a second call for each summary. */
 export const ASKED_SHARE = 0.8;
-const ASKED_OF_LEAF = 0.9;
+const ASKED_OF_LEAF = 0.95;
 
 /**
  * The lengths of a job's summary. A merge that is refused again and again holds up all that comes after it: one that is longer than
