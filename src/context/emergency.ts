@@ -4,7 +4,8 @@ import type { Seq } from "../core/ids.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { assemble, type ContextSources, isToolEntry, NO_TRIMS, type Trims } from "./assemble.ts";
 import { keepTokens, lastCoverable } from "./keep.ts";
-import { type Budget, LEAST_RECALLED, partAt, recalledTokens, tokenBudgetAt } from "./usage.ts";
+import { summaryRoom } from "./summary-room.ts";
+import { type Budget, leastRecalled, partAt, recalledTokens, tokenBudgetAt } from "./usage.ts";
 
 /**
  * A request that fits the window at once and without a model. The view changes, never the log. The omission is only
@@ -29,9 +30,12 @@ const ROOM_SHARE = 0.35;
 /** Shortest form of an item, in tokens. */
 const SHORTEST_ITEM = 40;
 
+/** Newest messages that a second omission spares: the one before the question, and the agent's last answer. */
+const LAST_MESSAGES = 2;
+
 /**
- * Fits a context into the budget. In order: without pictures and with short results of earlier turns; an omission;
- * caps; a second omission of all settled entries. Pure.
+ * Fits a context into the budget. In order: with less recalled; without pictures and with short results of earlier turns; with hardly
+ * anything recalled; an omission; caps; omissions of all settled entries but the last, and of all. Pure.
  */
 export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const emergency = tokenBudgetAt(budget, budget.emergencyThreshold);
@@ -42,40 +46,47 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const tokensBefore = plain.tokens;
   if (plain.tokens < emergency)
     return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
-  const leaner = withLessRecalled(plain, emergency);
-  if (leaner !== null) {
-    const context = assemble(sources, { ...trims, recalled: leaner });
-    if (context.tokens < emergency) return { context, history, omitTo: null, tokensBefore, overflows: false };
-  }
+  const whole = (context: Context): Fit => ({
+    context,
+    history,
+    omitTo: null,
+    tokensBefore,
+    overflows: false,
+  });
+  const least = leastRecalled(partAt(budget, 1));
+  const left = withLessRecalled(plain, emergency);
+  const leaner = left < 0 ? plain : assemble(sources, { ...trims, recalled: left });
+  if (left >= least && leaner.tokens < emergency) return whole(leaner);
 
-  const plainest: Trims = { ...trims, recalled: LEAST_RECALLED, withoutImages: true, stubs: true };
+  const plainest: Trims = { ...trims, recalled: least, withoutImages: true, stubs: true };
   const imageless = assemble(sources, plainest);
-  if (imageless.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) {
-    return { context: imageless, history, omitTo: null, tokensBefore, overflows: false };
-  }
+  if (imageless.tokens < tokenBudgetAt(budget, budget.aggressiveThreshold)) return whole(imageless);
+  if (leaner.tokens < emergency) return whole(leaner);
   const limit = Math.floor(emergency) - 1;
   const attempt = (omitTo: Seq | null): Fit => {
-    const left = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
-    const omitted = assemble(left, plainest);
-    const context = omitted.tokens < emergency ? omitted : capItems(left, plainest, limit);
+    const shown = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
+    const omitted = assemble(shown, plainest);
+    const context = omitted.tokens < emergency ? omitted : capItems(shown, plainest, limit);
     return {
       context,
-      history: left.history,
+      history: shown.history,
       omitTo,
       tokensBefore,
       overflows: context.tokens > tokenBudgetAt(budget, 1),
     };
   };
-  const fit = attempt(planOmission(sources, budget, imageless.tokens));
-  if (fit.context.tokens <= limit) return fit;
-  // Caps do not shorten many short messages: omits all settled entries, even the newest.
-  return attempt(planOmission(sources, { ...budget, keepMessages: 0 }, imageless.tokens));
+  let fit = attempt(planOmission(sources, budget, imageless.tokens));
+  // Caps do not shorten many short messages.
+  for (const keepMessages of [LAST_MESSAGES, 0]) {
+    if (fit.context.tokens <= limit) break;
+    fit = attempt(planOmission(sources, { ...budget, keepMessages }, imageless.tokens));
+  }
+  return fit;
 }
 
-/** Room for recalled passages with which the request fits; null: less than what is always shown. */
-function withLessRecalled(context: Context, limit: number): number | null {
-  const room = Math.floor(recalledTokens(context) - (context.tokens - limit)) - HEAD_GROWTH_TOKENS;
-  return room < LEAST_RECALLED ? null : room;
+/** Estimated tokens of recalled passages with which the request fits; negative: none. */
+function withLessRecalled(context: Context, limit: number): number {
+  return Math.floor(recalledTokens(context) - (context.tokens - limit)) - HEAD_GROWTH_TOKENS;
 }
 
 /**
@@ -122,11 +133,12 @@ function markerTokens({ history, dynamic }: ContextSources): number {
 
 /** The last entry before the newest kept ones, and before the oldest waiting one. */
 function lastOmittable(sources: ContextSources, budget: Budget): Seq {
-  const { history, turn, renderer } = sources;
+  const { history, turn, renderer, tools, system } = sources;
+  const fixed = renderer.toolTokens(tools) + renderer.system(system).tokens;
   const last = lastCoverable(history.entries, {
     firstKept: turn.fromSeq,
     keepMessages: budget.keepMessages,
-    maxTokens: keepTokens(budget),
+    maxTokens: keepTokens(budget, fixed + summaryRoom(budget, fixed)),
     tokensOf: renderer.stubTokens(history.entries),
   });
   const waiting = history.entries.find(
@@ -136,8 +148,8 @@ function lastOmittable(sources: ContextSources, budget: Budget): Seq {
 }
 
 /**
- * Caps each remaining item: first the oldest, then recalled passages, then this turn's tool results, last the messages
- * to answer. If that is not enough, the oldest calls are left out with their results: those of this turn, and of the
+ * Caps each remaining item: first recalled passages, then the oldest, then the rest of the part made for each turn, then this turn's
+ * tool results, last the messages to answer. If that is not enough, the oldest calls are left out with their results: those of this turn, and of the
  * last one if it still ran when this turn's first message arrived.
  */
 function capItems(sources: ContextSources, start: Trims, limit: number): Context {
@@ -146,6 +158,10 @@ function capItems(sources: ContextSources, start: Trims, limit: number): Context
     cap: { ...trims.cap, [part]: cap },
   });
   const steps: readonly { shortest: number; with: (trims: Trims, size: number) => Trims }[] = [
+    {
+      shortest: 0,
+      with: (trims, recalled) => ({ ...trims, recalled: Math.min(recalled, trims.recalled ?? recalled) }),
+    },
     { shortest: SHORTEST_ITEM, with: capped("before") },
     { shortest: 0, with: (trims, room) => ({ ...trims, room: Math.min(room, trims.room ?? room) }) },
     { shortest: SHORTEST_ITEM, with: capped("own") },

@@ -61,10 +61,15 @@ export function extractTokens(budget: Budget): number {
   return Math.min(Math.max(tokens, EXTRACT_TOKENS.least), EXTRACT_TOKENS.most);
 }
 
-/** Estimated tokens of recalled passages that do not give way to the conversation: about 650 of a tokenizer. */
-export const LEAST_RECALLED = 740;
+/** Estimated tokens of recalled passages that give way to nothing but an emergency: about 650 of a tokenizer, a tenth of a small window. */
+const LEAST_RECALLED = { tokens: 740, share: 0.1 } as const;
 /** Most estimated tokens of all recalled passages, whatever the window. */
 export const MOST_RECALLED = 4000;
+/** @param usable estimated tokens of the usable window */
+export function leastRecalled(usable: number): number {
+  return Math.min(LEAST_RECALLED.tokens, Math.floor(LEAST_RECALLED.share * usable));
+}
+
 /** Share of the usable window that the conversation leaves at least for what recall adds, memories included. */
 const KEPT_SHARE = 0.15;
 
@@ -79,7 +84,7 @@ export function keptForRecall(
   budget: () => Budget,
 ): number {
   if (recall === "off" || recall === "memories" || rawFrom(history) <= afterReset(history)) return 0;
-  return Math.min(MOST_RECALLED, Math.max(LEAST_RECALLED, Math.floor(partAt(budget(), KEPT_SHARE))));
+  return Math.min(MOST_RECALLED, Math.floor(partAt(budget(), KEPT_SHARE)));
 }
 
 export function recalledTokens({
@@ -90,13 +95,13 @@ export function recalledTokens({
   return sections.find(({ kind }) => kind === "recalled")?.tokens.after ?? 0;
 }
 
-/** Estimated tokens of the part made for each turn, without recalled passages that give way to the conversation. */
+/** Estimated tokens of the part made for each turn, without recalled passages: these give way to the conversation. */
 export function lastingDynamicTokens(context: {
   readonly segments: readonly { readonly key: string; readonly tokens: number }[];
   readonly sections: readonly Pick<Section, "kind" | "tokens">[];
 }): number {
   const tokens = context.segments.find(({ key }) => key === "dynamic")?.tokens ?? 0;
-  return tokens - Math.max(0, recalledTokens(context) - LEAST_RECALLED);
+  return tokens - recalledTokens(context);
 }
 
 /**

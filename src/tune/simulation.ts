@@ -9,8 +9,6 @@ import {
   mayBeFull,
   measureHistory,
   expectedRecall,
-  type ExpectedRecall,
-  recalledSpare,
   type RequestSize,
   sizeOfRequest,
   sizeWithoutEntries,
@@ -297,7 +295,7 @@ export class Simulation {
     const { agent, budget } = this.#parts;
     const size = (this.#everyRequest ??= sizeWithoutEntries(this.#nextSources()));
     const { fixed } = size;
-    const everyRequest = fixed + size.dynamic + this.#expectedRecall(size).tokens;
+    const everyRequest = fixed + size.dynamic + this.#expectedRecall(size);
     return mayBeFull(
       this.history,
       knownRequest(agent.config.compaction, { everyRequest, fixed }, () => budget),
@@ -322,7 +320,7 @@ export class Simulation {
     return this.#measured.size;
   }
 
-  #expectedRecall(size: Pick<RequestSize, "dynamic">): ExpectedRecall {
+  #expectedRecall(size: Pick<RequestSize, "dynamic">): number {
     const { agent, budget } = this.#parts;
     const kept = keptForRecall(agent.config.memory, this.history, () => budget);
     return expectedRecall(size, { dynamicTokens: this.#dynamicTokens }, kept);
@@ -335,8 +333,8 @@ export class Simulation {
     const recall = this.#expectedRecall(size);
     const measured = measureHistory(agent, this.history, {
       limits: budget,
-      tokens: size.all + recall.tokens,
-      keptTokens: recall.keptTokens,
+      tokens: size.all + recall,
+      keptTokens: recall,
       running,
       fixed: this.#everyRequest?.fixed ?? 0,
       cache: this.#cache(),
@@ -364,9 +362,7 @@ export class Simulation {
   #relieve(): void {
     const { budget } = this.#parts;
     if (this.#running !== null) return;
-    const size = this.#nextSize();
-    const tokens = size.all + recalledSpare(size, { dynamicTokens: this.#dynamicTokens });
-    if (tokens < tokenBudgetAt(budget, budget.emergencyThreshold)) return;
+    if (this.#nextSize().all < tokenBudgetAt(budget, budget.emergencyThreshold)) return;
     const { omitTo } = fitContext(this.#nextSources(), budget);
     if (omitTo !== null) this.#past.omit(omitTo);
   }

@@ -5,7 +5,7 @@ import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, AskedMessage } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
 import { quotedName } from "./quoted-name.ts";
-import { LEAST_RECALLED, MOST_RECALLED } from "../context/usage.ts";
+import { leastRecalled, MOST_RECALLED } from "../context/usage.ts";
 import { escapeLabels } from "../context/labels.ts";
 import { capText } from "../context/cap.ts";
 import { begunTo, dueMessages, type History, type Omission, type TurnRange } from "../core/history.ts";
@@ -228,7 +228,7 @@ interface RecalledLimits {
 function limitsOf(wanted: Wanted, usable: number, room: number): RecalledLimits {
   const share = Math.floor(RECALLED_SHARE[wanted] * usable);
   return {
-    room: Math.min(room, MOST_RECALLED, Math.max(LEAST_RECALLED, share)),
+    room: Math.min(room, MOST_RECALLED, Math.max(leastRecalled(usable), share)),
     length: wanted === "told" ? PASSAGE_LENGTH : BEST_LENGTH,
   };
 }

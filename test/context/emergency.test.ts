@@ -9,7 +9,7 @@ import { type Fit, fitContext, planOmission } from "../../src/context/emergency.
 import {
   type Budget,
   lastingDynamicTokens,
-  LEAST_RECALLED,
+  leastRecalled,
   recalledTokens,
   usableTokens,
 } from "../../src/context/usage.ts";
@@ -144,18 +144,23 @@ describe("what a fit takes away", () => {
     assert.ok(context.tokens > 0.9 * 13_000, "and uses the room");
   });
 
-  test("omits even the newest messages where they, short as they are, leave no room for those to answer", () => {
-    const budget = budgetOf(FIXED + 900 + 2396, 2396, 100);
-    const talk = talkWithin(budget);
-    for (let index = 0; index < 60; index++) talk.say(`short ${index}`);
-    for (let index = 0; index < 28; index++) talk.say(`well ${index}?`, { addressed: true });
-    talk.begin();
-    const seen = lastOf(talk);
-    const fit = fitContext(sourcesOf(seen), budget);
-    assertFits(seen, budget, fit);
-    assert.equal(fit.overflows, false);
-    assert.equal(fit.omitTo, 60);
-  });
+  for (const [room, omitted] of [
+    [700, 58],
+    [540, 60],
+  ] as const) {
+    test(`omits even the newest messages where they, short as they are, leave no room for those to answer: ${omitted} of 60`, () => {
+      const budget = budgetOf(FIXED + room + 2396, 2396, 100);
+      const talk = talkWithin(budget);
+      for (let index = 0; index < 60; index++) talk.say(`short ${index}`);
+      for (let index = 0; index < 28; index++) talk.say(`well ${index}?`, { addressed: true });
+      talk.begin();
+      const seen = lastOf(talk);
+      const fit = fitContext(sourcesOf(seen), budget);
+      assertFits(seen, budget, fit);
+      assert.equal(fit.overflows, false);
+      assert.equal(fit.omitTo, omitted);
+    });
+  }
 
   test("drops the oldest calls of a turn that never stops calling, and keeps the question", () => {
     const talk = new Conversation();
@@ -205,7 +210,7 @@ describe("the parts that nobody can omit", () => {
   });
 });
 
-test("what is recalled for a question gives way to the conversation, down to what is always shown", () => {
+test("what is recalled for a question gives way to the conversation before any of it leaves the view", () => {
   const talk = new Conversation();
   for (let index = 0; index < 200; index++) talk.say(`message ${index} ${"words ".repeat(20)}`);
   talk.say("where is the key?", { addressed: true });
@@ -221,18 +226,22 @@ test("what is recalled for a question gives way to the conversation, down to wha
   const sources = sourcesOf(lastOf(talk), passages);
   const whole = assemble(sources);
   const most = recalledTokens(whole);
-  assert.ok(most > 2 * LEAST_RECALLED, String(most));
+  const least = leastRecalled(10_000);
+  assert.equal(least, 740);
+  assert.ok(most > 2 * least, String(most));
   const withRoomFor = (room: number): Fit =>
     fitContext(sources, budgetOf(Math.ceil((whole.tokens - most + room) / 0.95) + 100, 100));
-  const [roomy, lean, full] = [most + 100, most / 2, LEAST_RECALLED / 2].map(withRoomFor);
-  assert.ok(roomy !== undefined && lean !== undefined && full !== undefined);
+  const [roomy, lean, poor, full] = [most + 100, most / 2, least / 2, -200].map(withRoomFor);
+  assert.ok(roomy !== undefined && lean !== undefined && poor !== undefined && full !== undefined);
   assert.equal(roomy.omitTo, null);
   assert.equal(recalledTokens(roomy.context), most);
   assert.equal(lean.omitTo, null, "nothing leaves the view for what is recalled");
   const left = recalledTokens(lean.context);
-  assert.ok(left <= most / 2 && left >= LEAST_RECALLED, String(left));
+  assert.ok(left <= most / 2 && left >= least, String(left));
+  assert.equal(poor.omitTo, null, "not even for the least of it");
+  assert.ok(recalledTokens(poor.context) <= least / 2 && recalledTokens(poor.context) > 0);
   assert.notEqual(full.omitTo, null);
-  assert.equal(lastingDynamicTokens(whole), tokensOf(whole, "dynamic") - most + LEAST_RECALLED);
+  assert.equal(lastingDynamicTokens(whole), tokensOf(whole, "dynamic") - most);
 });
 
 describe("an omission", () => {

@@ -49,13 +49,13 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   const budget = (): Budget => budgetOf(agent, lastRequest.model, usage.of(lastRequest.model));
   const sizes = createSizes(parts);
 
-  const expect = (current: History, size: Pick<RequestSize, "dynamic">): ExpectedRecall =>
+  const expect = (current: History, size: Pick<RequestSize, "dynamic">): number =>
     expectedRecall(size, lastRequest, keptForRecall(agent.config.memory, current, budget));
 
   const known = (current: History): KnownRequest => {
     const size = sizes.withoutEntries(current);
     const { fixed } = size;
-    const everyRequest = fixed + size.dynamic + expect(current, size).tokens;
+    const everyRequest = fixed + size.dynamic + expect(current, size);
     return knownRequest(compaction, { everyRequest, fixed }, budget);
   };
 
@@ -73,8 +73,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       const cache = cacheOf(agent, lastRequest.model, lastRequest.pace, parts.now().getTime());
       return measureHistory(agent, current, {
         limits: budget(),
-        tokens: size.all + recall.tokens,
-        keptTokens: recall.keptTokens,
+        tokens: size.all + recall,
+        keptTokens: recall,
         running,
         fixed: size.fixed,
         cache,
@@ -87,9 +87,8 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       if (parts.running() !== null) return false;
       const current = await history.snapshot();
       const limits = budget();
-      const size = sizes.of(current, null);
-      const tokens = size.all + recalledSpare(size, lastRequest);
-      if (tokens < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
+      // Without recall, which gives way.
+      if (sizes.of(current, null).all < tokenBudgetAt(limits, limits.emergencyThreshold)) return false;
       const fit = fitContext(requestSources(parts, current, null), limits);
       if (fit.omitTo === null) return false;
       const omitted = await history.omit(fit.omitTo);
@@ -117,7 +116,7 @@ export function measureHistory(
   now: {
     readonly limits: Budget;
     readonly tokens: number;
-    /** Of these, kept free. */
+    /** Of these, for recall. */
     readonly keptTokens: number;
     readonly running: TurnRange | null;
     /** Estimated tokens of the part that all requests share. */
@@ -275,31 +274,16 @@ export function sizeWithoutEntries(sources: ContextSources): RequestSize {
   return sizeOfRequest(assemble({ ...sources, history }));
 }
 
-/** How many tokens recall added to the last request's dynamic part. */
-export function recalledSpare(
+/**
+ * What recall is expected to add to the next request, in estimated tokens: as much as to the last one, and at least what is kept free.
+ * @param kept see {@link keptForRecall}
+ */
+export function expectedRecall(
   { dynamic }: Pick<RequestSize, "dynamic">,
   lastRequest: Pick<LastRequest, "dynamicTokens">,
-): number {
-  return Math.max(0, lastRequest.dynamicTokens - dynamic);
-}
-
-/** What recall is expected to add to the next request, in estimated tokens. */
-export interface ExpectedRecall {
-  /** As much as to the last request, and at least what is kept free. */
-  readonly tokens: number;
-  /** How many of these the last request had not. */
-  readonly keptTokens: number;
-}
-
-/** @param kept see {@link keptForRecall} */
-export function expectedRecall(
-  size: Pick<RequestSize, "dynamic">,
-  lastRequest: Pick<LastRequest, "dynamicTokens">,
   kept: number,
-): ExpectedRecall {
-  const last = recalledSpare(size, lastRequest);
-  const tokens = Math.max(kept, last);
-  return { tokens, keptTokens: tokens - last };
+): number {
+  return Math.max(kept, lastRequest.dynamicTokens - dynamic);
 }
 
 function tokensIn(context: Context, keys: readonly string[]): number {

@@ -40,9 +40,9 @@ export async function readLevel(daemon: Daemon, now: Date): Promise<Level | null
   const recall = expectedRecall({ dynamic }, { dynamicTokens }, monitor.keptForRecall);
   const { background, aggressive, emergency } = thresholds;
   return {
-    usage: report.usage + (recall.tokens - recall.keptTokens) / usable,
+    usage: report.usage,
     usable,
-    marks: [background - recall.keptTokens / usable, aggressive, emergency],
+    marks: [background - recall / usable, aggressive, emergency],
     omitted: report.omission?.count ?? 0,
     coveredTo: report.log.coveredTo,
     summaries: report.summaries.length,

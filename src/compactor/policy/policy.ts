@@ -24,7 +24,7 @@ export interface CompactionState extends SummariesState {
   readonly history: History;
   /** Estimated tokens of the whole request, with the omitted entries. */
   readonly tokens: number;
-  /** How many of these are kept free for recall. It gives way: the background tier and the cuts count them, the urgent tiers do not. */
+  /** How many of these recall is expected to take. It gives way: the background tier and the cuts count them, the urgent tiers do not. */
   readonly keptTokens: number;
   /** Estimated tokens at which a request takes this share of the usable window. */
   readonly tokenBudgetAt: (share: number) => number;
@@ -288,7 +288,7 @@ function isAt(state: CompactionState, threshold: number, tokens = state.tokens):
   return tokens >= state.tokenBudgetAt(threshold);
 }
 
-/** The same without what is only kept free. */
+/** The same without recall. */
 function isTakenAt(state: CompactionState, threshold: number): boolean {
   return isAt(state, threshold, state.tokens - state.keptTokens);
 }
