@@ -1,0 +1,66 @@
+// proves: src/context/keep.ts, src/context/emergency.ts, src/channel/compaction/compaction-target.ts
+// A channel lives in the windows that small local models have.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  agentRequests,
+  ask,
+  checkFold,
+  compactions,
+  listen,
+  marks,
+  openScene,
+  quiet,
+  said,
+  script,
+  summariserRequests,
+} from "../../support/compaction.ts";
+import { text } from "../../support/model-behaviours.ts";
+
+/** The other tools take a third of the smallest of these windows. */
+const FEWER_TOOLS = "questions.enabled = false\nreminders.enabled = false";
+const READINGS = 120;
+const EACH = 5;
+/** Share of the length that it is asked for. */
+const FILLED = 0.75;
+const SENTENCE_WORDS = 6;
+
+/** A summary whose length is that which a request allows. */
+function summary(task: string): string {
+  const words = Number(/at most ([\d,]+) words/i.exec(task)?.[1]?.replaceAll(",", "") ?? "60");
+  return Array.from(
+    { length: Math.floor((words * FILLED) / SENTENCE_WORDS) },
+    (_, place) => `Ann read gauge ${place} at noon.`,
+  ).join(" ");
+}
+
+for (const window of [4096, 5000, 6144]) {
+  test(`a window of ${window} tokens holds a long conversation without an emergency, and shows what was said last`, async () => {
+    await using scene = await openScene();
+    const { server } = scene;
+    script(server, ({ messages }) => text(summary(messages.map(({ content }) => content ?? "").join("\n"))));
+    const room = "small";
+    await using weir = await scene.start({ window, ahead: true, agent: FEWER_TOOLS });
+    for (let number = 1; number <= READINGS; number++) {
+      await listen(weir, room, number, number);
+      await quiet(weir, room);
+      if (number % EACH !== 0) continue;
+      const request = await ask(weir, server, room, `what stands in the book at ${number}?`);
+      await quiet(weir, room);
+      const shown = said(request);
+      const raw = shown.filter((one) => /^\[\d{4}-.*: gauge-/.test(one));
+      assert.deepEqual(marks(raw.at(-1) ?? ""), [number], "the message before the question");
+      assert.doesNotMatch(shown.join("\n"), /characters in all …\]/, "and nothing is cut");
+    }
+    assert.equal(agentRequests(server).length, READINGS / EACH);
+    const tiers = new Set(compactions(weir, room, "committed").map(({ tier }) => tier));
+    assert.deepEqual(tiers, new Set(["background"]));
+    const calls = summariserRequests(server).length;
+    assert.ok(calls < READINGS / 2, `${calls} calls of the summariser`);
+    assert.deepEqual(
+      weir.events.filter(({ type }) => type === "emergency"),
+      [],
+    );
+    await checkFold(weir, room);
+  });
+}
