@@ -136,6 +136,14 @@ export function configuredWindow(models: readonly ModelConfig[], model: string, 
   return models.find(({ name }) => name === model)?.contextWindow || ofAgent;
 }
 
+/** Tokens that stay free in a window of this size: a small one (Ollama often runs with 4,096) is never given away to the answer. */
+export function reserveIn(
+  window: number,
+  { maxOutputTokens, generationReserve }: Pick<AgentConfig, "maxOutputTokens" | "generationReserve">,
+): number {
+  return Math.min(maxOutputTokens + generationReserve, Math.floor(window / 4));
+}
+
 /**
  * Names of the models that may be chosen for a channel: those of `[models]`, and those of agents. Pure.
  * @returns each once, the agents' before the others

@@ -1,5 +1,5 @@
 import type { AgentFolder } from "../agent-files/agent-folder.ts";
-import type { AgentConfig } from "../config/config.ts";
+import { type AgentConfig, reserveIn } from "../config/config.ts";
 import { type EntryTexts, type Perspective, Renderer } from "../context/render.ts";
 import type { Budget } from "../context/usage.ts";
 import { NO_FILES } from "../context/sections/section.ts";
@@ -165,8 +165,7 @@ export function cacheOf(
 }
 
 /**
- * The room for an agent's requests in a model's window. The reserve takes at most a quarter of a small window (Ollama
- * often runs with 4,096).
+ * The room for an agent's requests in a model's window.
  * @param anchor the channel's last request with a token count from this model's provider
  * @param limit the largest window to use, in tokens
  */
@@ -180,7 +179,7 @@ export function budgetOf(
   const window = Math.min(limit, models.windowOf(modelName, config.contextWindow));
   return {
     window,
-    reserve: Math.min(config.maxOutputTokens + config.generationReserve, Math.floor(window / 4)),
+    reserve: reserveIn(window, config),
     backgroundThreshold: config.compaction.backgroundThreshold,
     aggressiveThreshold: config.compaction.aggressiveThreshold,
     emergencyThreshold: config.compaction.emergencyThreshold,

@@ -129,7 +129,7 @@ url = "env:NOWHERE"
 max_retries = "x"
 [[agents]]
 id = "a"
-context_window = 4096
+context_window = 1200
 fallbacks = ["m", 3]
 [agents.compaction]
 background_threshold = 0.9
@@ -204,16 +204,24 @@ background_threshold = 0.5`,
 
 suite("the window", () => {
   test("must leave room beside the answer and the reserve", (t) => {
-    const error = configErrorFrom(t, "[defaults]\ncontext_window = 4096");
+    const error = configErrorFrom(t, "[defaults]\ncontext_window = 1300");
     assert.match(
       error.message,
-      /context_window = 4096 \(from \[defaults\]\), max_output_tokens = 2048 \(built-in\)/,
+      /context_window = 1300 \(from \[defaults\]\), max_output_tokens = 2048 \(built-in\)/,
     );
-    assert.match(error.message, /-2048 tokens are left/);
+    assert.match(error.message, /: 975 tokens are left/);
   });
 
-  test("of 8192 has room for the built-in reserve", (t) => {
-    assert.equal(configFrom(t, "[defaults]\ncontext_window = 8192").agents[0]?.contextWindow, 8192);
+  test("may be as small as one that a server lists: the reserve takes a quarter of it at most", (t) => {
+    for (const window of [4096, 5000, 6144, 8192]) {
+      const own = configFrom(t, `[defaults]\ncontext_window = ${window}`);
+      assert.equal(own.agents[0]?.contextWindow, window);
+      const ofModel = configFrom(
+        t,
+        `[defaults]\nmodel = "m"\nmax_output_tokens = 4096\ngeneration_reserve = 4096\n[models."m"]\ncontext_window = ${window}`,
+      );
+      assert.equal(ofModel.llm.models[0]?.contextWindow, window);
+    }
   });
 });
 
@@ -311,8 +319,8 @@ suite("[models]", () => {
   });
 
   test("goes over an agent's own window where the room is judged", (t) => {
-    const toml = '[defaults]\nmodel = "m"\ncontext_window = 100000\n[models."m"]\ncontext_window = 4096';
-    assert.match(configErrorFrom(t, toml).message, /context_window = 4096 \(from \[models\]\)/);
+    const toml = '[defaults]\nmodel = "m"\ncontext_window = 100000\n[models."m"]\ncontext_window = 1200';
+    assert.match(configErrorFrom(t, toml).message, /context_window = 1200 \(from \[models\]\)/);
     assert.ok(configFrom(t, toml.replace('[models."m"]', '[models."other"]')).llm.models.length === 1);
   });
 });

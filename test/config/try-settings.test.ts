@@ -52,7 +52,7 @@ test("what cannot be is told as of the file, by the name of the setting, and wit
     /not in order.*target = 0\.7.*background_threshold = 0\.7/s,
   );
   assert.match(
-    said({ key: "max_output_tokens", value: 5000 }, { key: "context_window", value: 8192 }),
+    said({ key: "max_output_tokens", value: 5000 }, { key: "context_window", value: 1200 }),
     /leaves no room/,
     "what [models] says of the window does not go over what is tried",
   );

@@ -91,7 +91,7 @@ test("weir context looks also where templates or a window are what is wrong", as
   assert.equal(templates.code, 0, templates.stderr);
   assert.match(templates.out.join("\n"), /terminal:main/);
   assert.match(templates.stderr, /no such folder of templates.* Weir's own templates are used here\.$/);
-  await save('[[agents]]\nid = "main"\ncontext_window = 2000\n');
+  await save('[[agents]]\nid = "main"\ncontext_window = 1200\n');
   const small = await home.run("context", "main");
   assert.equal(small.code, 0, small.stderr);
   assert.match(small.stderr, /leaves no room for a conversation[^]*This is passed over here\.$/);

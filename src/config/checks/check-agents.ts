@@ -6,6 +6,7 @@ import {
   type Config,
   configuredWindow,
   type ModelConfig,
+  reserveIn,
 } from "../config.ts";
 import type { ConfigProblem } from "../config-error.ts";
 import { BUILT_IN_TOOLS } from "../tool-names.ts";
@@ -154,7 +155,7 @@ function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin:
   const ofModel = configuredWindow(models, agent.model, 0);
   const window = configuredWindow(models, agent.model, agent.contextWindow);
   if (window === 0 || origin.isBroken(keys.map((key) => [key]))) return [];
-  const room = window - agent.maxOutputTokens - agent.generationReserve;
+  const room = window - reserveIn(window, agent);
   if (room >= MIN_USABLE_WINDOW) return [];
   const values = {
     context_window: window,
@@ -169,7 +170,9 @@ function checkWindow(agent: AgentConfig, models: readonly ModelConfig[], origin:
       keys.map((key) => [key]),
       {
         message: "the window leaves no room for a conversation",
-        expected: `context_window - max_output_tokens - generation_reserve of at least ${MIN_USABLE_WINDOW} tokens`,
+        expected:
+          "context_window - max_output_tokens - generation_reserve (of the two at most a quarter of the window) " +
+          `of at least ${MIN_USABLE_WINDOW} tokens`,
         found: `${told.join(", ")}: ${room} tokens are left`,
       },
     ),

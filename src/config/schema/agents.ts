@@ -225,12 +225,16 @@ export const agentOptions = {
     "The window of the agent's model in tokens, if [models] does not say it. 0: by the table of known " +
       "models.",
   ),
-  max_output_tokens: option(whole(1, 1_000_000, "tokens"), 2048, "The longest answer, in tokens."),
+  max_output_tokens: option(
+    whole(1, 1_000_000, "tokens"),
+    2048,
+    "The longest answer, in tokens; at most a quarter of the window, whatever is set.",
+  ),
   generation_reserve: option(
     whole(0, 1_000_000, "tokens"),
     4096,
     "Tokens that stay free beside the answer, for errors of estimates; with the answer at most a quarter " +
-      "of the window.",
+      "of the window, whatever is set.",
   ),
   max_tool_iterations: option(
     whole(1, 100, "iterations"),

@@ -217,7 +217,7 @@ test("it asks no model, writes nothing, and tells no text, nor what is wrong wit
       /--set compaction\.target.*this value cannot be used.*expected: .*found: +"much"/s,
     ],
     [["--set", "compaction.target=0.9"], /thresholds are not in order.*0 < target < background_threshold/s],
-    [["--set", "context_window=1500"], /window leaves no room for a conversation/],
+    [["--set", "context_window=1200"], /window leaves no room for a conversation/],
     [["--set", "compaction.target=0.2"], /prompt and tools take about .* raise compaction\.target/],
     [["--set", "temperature=1"], /cannot show what temperature changes\. What can be tried: context_window/],
     [["--set", "target"], /is no setting\. Expected KEY=VALUE/],
