@@ -3,6 +3,7 @@ import { sectionLimits } from "../../context/sections/fit.ts";
 import { contextSections } from "../../context/sections/list.ts";
 import { focusOf } from "../../context/sections/focus.ts";
 import { pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
+import { realTokens } from "../../core/calibration.ts";
 import { type Context, contextCharacters, type ModelMessage } from "../../core/context.ts";
 import type { RecalledIds } from "../../core/entry.ts";
 import { answeredMessages, type TurnRange } from "../../core/history.ts";
@@ -38,10 +39,10 @@ export class LastSent {
   }
 }
 
-/** Share of the usable window that a turn's last request took. @param sent null: it made none */
+/** Share of the usable window that a turn's last request took, without what an omission left out of it. @param sent null: it made none */
 export function windowUsedBy(sent: SentContext | null): { readonly windowUsed?: number } {
   if (sent === null) return {};
-  const used = usageOf(sent.context, sent.history, sent.budget);
+  const used = realTokens(sent.context.tokens, sent.budget.calibration) / usableTokens(sent.budget);
   return { windowUsed: Number(used.toFixed(3)) };
 }
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { LastSent, PrefixChain } from "../../../src/channel/turns/context-record.ts";
+import { LastSent, PrefixChain, windowUsedBy } from "../../../src/channel/turns/context-record.ts";
 import type { Context, ModelMessage, Segment, SegmentKey } from "../../../src/core/context.ts";
+import { budgetOf } from "../../context/agent.ts";
+import { Conversation } from "../../context/conversation.ts";
 
 const say = (text: string): ModelMessage => ({ role: "user", text });
 
@@ -69,4 +71,20 @@ test("what was counted belongs to the last request that was sent", () => {
   } as const;
   sent.answered(call);
   assert.equal(sent.current, null);
+});
+
+test("the window that a request took is its own share, without what an omission left out", () => {
+  const at = new Date(0);
+  const omission = { fromSeq: 1, toSeq: 90, count: 90, tokens: 40_000, firstAt: at, lastAt: at };
+  const sent = {
+    at,
+    model: "m",
+    context: { ...contextOf([], []), tokens: 2000 },
+    history: { ...new Conversation().history, omission },
+    budget: { ...budgetOf(10_000, 2000), calibration: { factor: 2, anchor: null } },
+    isForOneCall: false,
+    reported: null,
+  };
+  assert.deepEqual(windowUsedBy(sent), { windowUsed: 0.5 });
+  assert.deepEqual(windowUsedBy(null), {});
 });
