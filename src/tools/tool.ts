@@ -30,6 +30,8 @@ export interface Tool {
   readonly findsOut?: true;
   /** The smallest window, in tokens, in which its definition is worth its room. Default: any. */
   readonly leastWindow?: number;
+  /** The option that leaves it out, as the file has it. Default: there is none that does only that. */
+  readonly leftOutBy?: string;
   /**
    * Checks the arguments without running it, so that people are not asked about a call that cannot run. Default: no check.
    * @throws ToolInputError

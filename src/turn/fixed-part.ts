@@ -14,7 +14,8 @@ import { systemText } from "./context-sources.ts";
  */
 export function fixedPartProblem(agent: Agent): string | null {
   const { config } = agent;
-  const { sections, limits, usable, fixed, room } = fixedPart(agent);
+  const { sections, limits, usable, prompt, tools, room } = fixedPart(agent);
+  const fixed = prompt + tools;
   const { enabled, target } = config.compaction;
   const whole = sections.filter(({ isProtected }) => isProtected);
   const wholeTokens = whole.reduce((sum, { tokens }) => sum + tokens.after, 0);
@@ -30,9 +31,21 @@ export function fixedPartProblem(agent: Agent): string | null {
     ? `${room}, which is the target (${target}) less ${SUMMARIES_SHARE.least} for summaries, of ${usable} usable tokens`
     : `${room}, half of the window`;
   return (
-    `Agent "${config.id}": its prompt and tools take about ${fixed} tokens, and ${config.model} has room for ${limit}. ` +
-    "Shorten its instructions and the files of its folder, raise compaction.target, or set context_window to what the model really holds."
+    `Agent "${config.id}": its prompt and tools take about ${fixed} tokens (prompt ${prompt}, tools ${tools}), and ${config.model} has room for ${limit}. ` +
+    `Shorten its instructions and the files of its folder, ${leavingOut(agent.tools)}raise compaction.target, or set context_window to what the model really holds.`
   );
+}
+
+/** What leaves tools out, and about how many tokens that frees, the most first. */
+function leavingOut(tools: Agent["tools"]): string {
+  const freed = new Map<string, number>();
+  for (const { spec, leftOutBy } of tools)
+    if (leftOutBy !== undefined)
+      freed.set(leftOutBy, (freed.get(leftOutBy) ?? 0) + estimateTokens(JSON.stringify(spec)));
+  const options = [...freed]
+    .toSorted((a, b) => b[1] - a[1])
+    .map(([option, tokens]) => `${option}: ${tokens}`);
+  return options.length === 0 ? "" : `leave out tools (${options.join(", ")}), `;
 }
 
 /** The size of an agent's fixed part and its limit, in estimated tokens. */
@@ -40,7 +53,8 @@ function fixedPart(agent: Agent): {
   readonly sections: readonly Section[];
   readonly limits: SectionLimits;
   readonly usable: number;
-  readonly fixed: number;
+  readonly prompt: number;
+  readonly tools: number;
   readonly room: number;
 } {
   const { config, tools, folder } = agent;
@@ -50,11 +64,10 @@ function fixedPart(agent: Agent): {
   const limits = sectionLimits(usable);
   const nowhere = { platform: "", names: [], fileNames: [] };
   const sections = chooseSections(folder.current, nowhere, [], limits).static;
-  const fixed = estimateTokens(
-    systemText(agent, "2026-01-01", sections) + JSON.stringify(tools.map(({ spec }) => spec)),
-  );
+  const prompt = estimateTokens(systemText(agent, "2026-01-01", sections));
+  const ofTools = estimateTokens(JSON.stringify(tools.map(({ spec }) => spec)));
   const room = Math.floor(enabled ? (target - SUMMARIES_SHARE.least) * usable : budget.window / 2);
-  return { sections, limits, usable, fixed, room };
+  return { sections, limits, usable, prompt, tools: ofTools, room };
 }
 
 /**
@@ -62,6 +75,6 @@ function fixedPart(agent: Agent): {
  * server can crowd out the conversation.
  */
 export function roomForServers(agent: Agent, own: Agent["tools"]): number {
-  const { fixed, room } = fixedPart({ ...agent, tools: own });
-  return Math.max(0, Math.floor((room - fixed) / 2));
+  const { prompt, tools, room } = fixedPart({ ...agent, tools: own });
+  return Math.max(0, Math.floor((room - prompt - tools) / 2));
 }

@@ -8,6 +8,7 @@ const Words = z.string();
 /** `attach`: sends a text or a picture as a file behind the answer. */
 export const attach = defineTool({
   name: "attach",
+  leftOutBy: "files.attach = false",
   input: z
     .strictObject({
       name: Words,

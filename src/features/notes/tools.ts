@@ -10,6 +10,7 @@ async function write({ kitOf }: ToolContext, request: NoteRequest): Promise<Tool
 export const note = defineTool({
   name: "note",
   writesFolder: true,
+  leftOutBy: "notes = false",
   input: z.strictObject({ text: z.string().trim().min(1).max(2000) }),
   run: async ({ text }, context) => write(context, { kind: "note", text, replaces: null }),
 });
@@ -18,6 +19,7 @@ export const note = defineTool({
 export const memoryWrite = defineTool({
   name: "memory_write",
   writesFolder: true,
+  leftOutBy: "notes = false",
   input: z.strictObject({
     text: z.string().trim().max(2000),
     replaces: z.string().trim().min(1).max(2000).optional(),

@@ -42,7 +42,11 @@ const options = table(
 const asking = table(
   "….questions",
   {
-    enabled: option(flag, true, "true: the agent can ask questions, which people see as buttons."),
+    enabled: option(
+      flag,
+      true,
+      "true: the agent can ask questions, which people see as buttons, in windows of 5,000 tokens and more.",
+    ),
     expire_ms: option(
       whole(1000, 4 * WEEK_MS, "milliseconds"),
       24 * HOUR_MS,

@@ -44,6 +44,8 @@ interface AskedTerms {
 export const ask = defineTool({
   name: ASK,
   input: Asked,
+  leastWindow: 5000,
+  leftOutBy: "questions.enabled = false",
   async run() {
     throw new ToolFailure("Nobody can be asked from here.");
   },

@@ -9,6 +9,7 @@ const Words = z.string();
 export const remind = defineTool({
   name: "remind",
   shownAs: "Setting a reminder",
+  leftOutBy: "reminders.enabled = false",
   input: z.strictObject({
     at: Words.optional(),
     in: Words.optional(),

@@ -26,6 +26,7 @@ export function spawnAgent(
       name: "spawn_agent",
       shownAs: "A subagent at work",
       isDelegation: true,
+      leftOutBy: "subagents.enabled = false",
       description: prompts.render("tool-spawn-agent", {
         personas: Object.keys(agent.subagents.personas),
         models: modelsOfSubagents(agent),

@@ -216,11 +216,11 @@ test("an agent whose fixed part leaves no room under the target is refused, with
   };
   await isRefused(
     { agent: instructions },
-    /Agent "main": its prompt and tools take about \d{4} tokens, and test-model has room for 3225, .* of 7168 usable tokens\./,
+    /Agent "main": its prompt and tools take about \d{4} tokens \(prompt 3\d{3}, tools 1\d{3}\), and test-model has room for 3225, .* of 7168 usable tokens\./,
   );
   await isRefused(
     { agent: instructions, compaction: "enabled = false" },
-    /take about \d{4} tokens, and test-model has room for 4096, half of the window\./,
+    /take about \d{4} tokens .*, and test-model has room for 4096, half of the window\./,
   );
   // What it needs is what it says.
   await using weir = await scene.start({ agent: instructions, window: 16_000 });
