@@ -7,7 +7,7 @@ import type { AgentConfig } from "../config/config.ts";
 export interface Budget {
   /** Tokens of the model's window. */
   readonly window: number;
-  /** Tokens kept free for the answer: max_output_tokens + generation_reserve. */
+  /** Tokens kept free for the answer, see `reserveIn`. */
   readonly reserve: number;
   readonly backgroundThreshold: number;
   readonly aggressiveThreshold: number;

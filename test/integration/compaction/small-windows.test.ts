@@ -17,8 +17,8 @@ import {
 } from "../../support/compaction.ts";
 import { text } from "../../support/model-behaviours.ts";
 
-/** The other tools take a third of the smallest of these windows. */
-const FEWER_TOOLS = "questions.enabled = false\nreminders.enabled = false";
+/** In the smallest of these windows tools and prompt take over two fifths. */
+const LEAST_IN_BACKGROUND = 0.6;
 const READINGS = 120;
 const EACH = 5;
 /** Share of the length that it is asked for. */
@@ -40,7 +40,7 @@ for (const window of [4096, 5000, 6144]) {
     const { server } = scene;
     script(server, ({ messages }) => text(summary(messages.map(({ content }) => content ?? "").join("\n"))));
     const room = "small";
-    await using weir = await scene.start({ window, ahead: true, agent: FEWER_TOOLS });
+    await using weir = await scene.start({ window, ahead: true });
     for (let number = 1; number <= READINGS; number++) {
       await listen(weir, room, number, number);
       await quiet(weir, room);
@@ -53,8 +53,12 @@ for (const window of [4096, 5000, 6144]) {
       assert.doesNotMatch(shown.join("\n"), /characters in all …\]/, "and nothing is cut");
     }
     assert.equal(agentRequests(server).length, READINGS / EACH);
-    const tiers = new Set(compactions(weir, room, "committed").map(({ tier }) => tier));
-    assert.deepEqual(tiers, new Set(["background"]));
+    const committed = compactions(weir, room, "committed");
+    const inBackground = committed.filter(({ tier }) => tier === "background").length;
+    assert.ok(
+      inBackground >= LEAST_IN_BACKGROUND * committed.length,
+      `${inBackground} of ${committed.length}`,
+    );
     const calls = summariserRequests(server).length;
     assert.ok(calls < READINGS / 2, `${calls} calls of the summariser`);
     assert.deepEqual(
