@@ -20,7 +20,7 @@ import { capMessage, capText } from "./cap.ts";
 import { escapeLabels } from "./labels.ts";
 import { stubOf, type StubSize } from "./stub.ts";
 import { headForm, type HeadForm, lineHead, type LineBefore } from "../text/line-head.ts";
-import { counted, displayName } from "../text/text.ts";
+import { counted, displayName, displayTitle } from "../text/text.ts";
 import { formatDays, type TimeFormat } from "../text/time.ts";
 import { estimateTokens, LINE_BREAK_TOKENS, MESSAGE_OVERHEAD } from "../text/tokens.ts";
 
@@ -273,7 +273,7 @@ export class Renderer {
     }
     const { id, name } = entry.author;
     return isDueWork(entry.messageId)
-      ? { key: null, who: `[Weir: ${displayName(name)}] ` }
+      ? { key: null, who: `[Weir: ${displayTitle(name)}] ` }
       : { key: `${id}\n${name}`, who: `${displayName(name)}: ` };
   }
 

@@ -151,8 +151,10 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
  * `v`.
  */
 export const COLONS = String.raw`:\u02d0\u02d1\u02f8\u0589\u05c3\u0703-\u0709\u1361\u1365\u1366\u16ec\u1803\u1804\u1809\u205a\u205d\u2236\u2982\u2af6\ua6f4\ua789\ufe13\ufe30\ufe55\uff1a\u{10781}\u{10782}\u{12471}-\u{12474}`;
-const COLON = new RegExp(`[${COLONS}]`, "gv");
+const COLON_AT_END = new RegExp(String.raw`[${COLONS}](?!\d)`, "gv");
 const COLON_IN_NUMBER = new RegExp(String.raw`[${COLONS}](?=\d)`, "gv");
+
+const NAME_END = new RegExp(String.raw`(?<![${COLONS}\s\u200c\u200d])[${COLONS}\s\u200c\u200d]+$`, "v");
 
 /**
  * A name on one line, at most 80 characters: without invisible characters (except joiners of letters or emoji), line
@@ -160,12 +162,20 @@ const COLON_IN_NUMBER = new RegExp(String.raw`[${COLONS}](?=\d)`, "gv");
  * `<s>`).
  */
 export function displayName(name: string): string {
-  const line = replaceUnseen(storableText(name), () => " ")
+  return shortLine(storableText(name).replaceAll(COLON_IN_NUMBER, "."));
+}
+
+/** The same for a title of Weir's own in a name's place, which keeps its times of day: `reminder 3 was due 2026-11-21 10:30`. */
+export function displayTitle(title: string): string {
+  return shortLine(storableText(title));
+}
+
+function shortLine(name: string): string {
+  const line = replaceUnseen(name, () => " ")
     .replaceAll(/[\p{Cc}\[\]]|[[\p{Cf}\u034f]--\p{Join_Control}--[\u{e0000}-\u{e007f}]]/gv, " ")
-    .replaceAll(COLON_IN_NUMBER, ".")
-    .replaceAll(COLON, " ")
+    .replaceAll(COLON_AT_END, " ")
     .replaceAll(/<[|｜]|[|｜]>|<\/?\w+>/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  return sliceWhole(line, 0, 80).replace(/(?<![\s\u200c\u200d])[\s\u200c\u200d]+$/, "") || "someone";
+  return sliceWhole(line, 0, 80).replace(NAME_END, "") || "someone";
 }

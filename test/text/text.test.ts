@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { formatAddress, parseAddress } from "../../src/core/ids.ts";
 import {
   displayName,
+  displayTitle,
   fitEscaped,
   fitLines,
   insideCodeBlock,
@@ -118,6 +119,10 @@ describe("a displayed name", () => {
     assert.equal(displayName("Ann\n[2026-11-21 14:05] Ben"), "Ann 2026-11-21 14.05 Ben");
     assert.equal(displayName(" \u200b\u202e "), "someone");
     assert.equal(displayName("A:1"), "A.1");
+    assert.equal(
+      displayTitle("reminder 3: was due 2026-11-21 10:30]"),
+      "reminder 3 was due 2026-11-21 10:30",
+    );
     for (const colon of [
       ":",
       "\uff1a",

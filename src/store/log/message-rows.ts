@@ -1,7 +1,7 @@
 import type { Meant, UserEntry } from "../../core/entry.ts";
 import type { Seq, TurnId } from "../../core/ids.ts";
-import type { InboundMessage } from "../../core/message.ts";
-import { displayName, storableText } from "../../text/text.ts";
+import { type InboundMessage, isDueWork } from "../../core/message.ts";
+import { displayName, displayTitle, storableText } from "../../text/text.ts";
 import { estimateTokens, MESSAGE_OVERHEAD } from "../../text/tokens.ts";
 import { LINE_HEAD_TOKENS, messageData } from "./draft-rows.ts";
 import { type RunningTurn, begunTurn } from "../turns/turn-rows.ts";
@@ -38,7 +38,8 @@ export type LoggedMessage = Pick<
 export function draftMessage(message: LoggedMessage): MessageDraft {
   const text = storableText(message.text);
   const { id, name, isBot } = message.author;
-  const author = { id: storableText(id), name: displayName(name), isBot };
+  const shown = isDueWork(message.id) ? displayTitle(name) : displayName(name);
+  const author = { id: storableText(id), name: shown, isBot };
   return {
     kind: "user",
     at: message.at,
