@@ -165,7 +165,7 @@ export function displayName(name: string): string {
   return shortLine(storableText(name).replaceAll(COLON_IN_NUMBER, "."));
 }
 
-/** The same for a title of Weir's own in a name's place, which keeps its times of day: `reminder 3 was due 2026-11-21 10:30`. */
+/** The same for a title of Weir's own in a name's place, which keeps its times of day: `… was due 2026-11-21 10:30`. */
 export function displayTitle(title: string): string {
   return shortLine(storableText(title));
 }
