@@ -44,8 +44,6 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
   const trims: Trims = { ...NO_TRIMS, room: Math.floor(partAt(budget, ROOM_SHARE)) };
   const plain = assemble(sources, trims);
   const tokensBefore = plain.tokens;
-  if (plain.tokens < emergency)
-    return { context: plain, history, omitTo: null, tokensBefore, overflows: false };
   const whole = (context: Context): Fit => ({
     context,
     history,
@@ -53,6 +51,7 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
     tokensBefore,
     overflows: false,
   });
+  if (plain.tokens < emergency) return whole(plain);
   const least = leastRecalled(partAt(budget, 1));
   const left = withLessRecalled(plain, emergency);
   const leaner = left < 0 ? plain : assemble(sources, { ...trims, recalled: left });

@@ -1,4 +1,4 @@
-import { countOf, isOne, kanjiValue } from "../text/number-words.ts";
+import { countOf, isOne, kanjiValue, NUMERALS, withoutSeparators } from "../text/number-words.ts";
 
 /** Whether the times of day and the units of amounts in a statement are those that were said. Pure. */
 
@@ -12,7 +12,6 @@ interface Clock {
   readonly to: number;
 }
 
-const NUMERALS = "〇一二三四五六七八九十百千万億";
 const ONLY_NUMERALS = new RegExp(`^[${NUMERALS}]+$`, "u");
 const CLOCK =
   /(?<![\p{L}\p{N}.,:/])(?<hour>\d{1,2})(?:(?::(?<minute>[0-5]\d)(?::\d\d)?|[.h](?<uhr>[0-5]\d)(?= ?uhr(?!\p{L})|(?<=h\d\d)(?![\p{L}\p{N}])))(?!\d)(?: ?(?<half>[ap])\.?m(?![\p{L}\p{N}]))?| ?(?<alone>[ap])\.?m(?![\p{L}\p{N}])| ?uhr(?: (?<behind>[0-5]\d)(?!\d))?(?![\p{L}\p{N}]))/giu;
@@ -188,7 +187,7 @@ function amountsIn(text: string): Amount[] {
 
 /** A word for one is an article in most languages. */
 function numberOf(word: string): string | null {
-  if (/^\d/.test(word)) return word.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+  if (/^\d/.test(word)) return withoutSeparators(word);
   if (isOne(word)) return null;
   if (ONLY_NUMERALS.test(word)) return String(kanjiValue(word));
   const count = countOf(word);

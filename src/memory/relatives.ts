@@ -33,7 +33,7 @@ const UNSPACED_SUBJECT = new RegExp(
 const SPEAKER =
   /(?<![\p{L}'])(?:i|i'\p{L}+|me|us|we|ich|mir|mich|uns|wir|je|j'\p{L}+|me|nous|yo|nos|io|mi|ci|eu|я|мне|меня|нам|нас)(?![\p{L}])|私(?!の)|僕(?!の)|俺(?!の)|くれ|もらっ/u;
 
-/** Whether what is closest to a statement has a relative or friend of its speaker as its subject, and the statement tells of none. */
+/** Whether the clauses closest to a statement have a relative or friend of the speaker as their subject, and the statement names none. */
 export function isOfRelative(statement: string, quote: string, line: string): boolean {
   const told = inSmallLetters(statement);
   if (ANY_RELATION.test(told)) return false;

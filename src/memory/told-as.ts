@@ -65,7 +65,7 @@ export function opposes(clause: string, statement: string): boolean {
   return OPPOSES.test(clause.replaceAll(NO_DENIAL, " ")) && !OVER.test(statement) && !tellsOfEnd(statement);
 }
 
-/** Of what nobody has done, or does any more. */
+/** A clause with these words reports no act: it was only wanted, tried or almost done. */
 const NOT_DONE = new RegExp(
   `(?<!\\p{L})(?:${list(`
     (?:wanted|pretend(?:s|ed)?|meant|hoped|intended|tried|tempted|was going|were going|forgot|was about|were about) to(?! (?:say|tell|thank|ask|mention|share|let|know|check|add|note)(?!\\p{L}))|(?:almost|nearly) (?:\\p{L}+ed|bought|sold|died|went|got|fell|lost|left|broke|quit|hit|won|took|became|had|was)
@@ -74,7 +74,7 @@ const NOT_DONE = new RegExp(
 );
 const ATTEMPT =
   /(?<!\p{L})(?:almost|nearly|tr(?:y|ies|ied|ying)|attempt\p{L}*|pretend\p{L}*|meant|inten(?:d|t)\p{L}*|tempted|forgot\p{L}*|going to|about to|wollte|fast|beinahe|versucht\p{L}*|quería|quiso|intentó|casi|voulait|failli|voleva)(?!\p{L})|ところだった|ふりを/u;
-/** What stands behind is another matter. */
+/** These words end the clause: another matter follows. */
 const BESIDE_MATTER = / (?:so|then|when|that|which|who|after|before) /;
 const USED_TO =
   /(?<!(?:am|is|are|was|were|be|been|get|gets|got|getting|'m|'re|'s) )(?<!\p{L})used to (?<verb>\p{L}+)/u;

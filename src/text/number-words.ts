@@ -69,13 +69,17 @@ export function countOf(word: string): number | null {
 
 const KANJI = "〇一二三四五六七八九";
 const DIGITS = /\d+(?:[.,:]\d+)*/gu;
-const KANJI_RUN = /[〇一二三四五六七八九十百千万億]+/gu;
+/** The characters of a number in Chinese characters, for a class of characters. */
+export const NUMERALS = `${KANJI}十百千万億`;
+const KANJI_RUN = new RegExp(`[${NUMERALS}]+`, "gu");
 /**
- * What stands behind a number that counts: no name and no set phrase ("千葉", "一番", "十分") has one there. One person, time or day
- * is often none ("一人で").
+ * A number with a counter after it. In names and set phrases ("千葉", "一番", "十分") no counter follows. "一" before the counter of
+ * people, times or days is often no number ("一人で").
  */
-const COUNTED_RUN =
-  /(?<!\p{Script=Han})(?!十分)(?:[〇一二三四五六七八九十百千万億]+(?=[人つ分秒匹円時歳才個台本枚階杯冊頭羽泊倍件軒箱袋組社棟艘隻]|か月|ヶ月|カ月|ヵ月|週間|時間|キロ|メートル|ドル|ユーロ)|一(?=[匹円歳才個台枚冊頭羽軒棟艘隻]))/gu;
+const COUNTED_RUN = new RegExp(
+  String.raw`(?<!\p{Script=Han})(?!十分)(?:[${NUMERALS}]+(?=[人つ分秒匹円時歳才個台本枚階杯冊頭羽泊倍件軒箱袋組社棟艘隻]|か月|ヶ月|カ月|ヵ月|週間|時間|キロ|メートル|ドル|ユーロ)|一(?=[匹円歳才個台枚冊頭羽軒棟艘隻]))`,
+  "gu",
+);
 const WORD = /\p{L}+/gu;
 
 /** Name a number loosely: a paraphrase may have them for something else. */
@@ -110,6 +114,11 @@ function withoutProducts(text: string, found: Set<string>, isStrict: boolean): s
   });
 }
 
+/** Digits without separators of thousands. */
+export function withoutSeparators(digits: string): string {
+  return digits.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+}
+
 /**
  * Without separators of thousands and leading zeros; each once.
  * @param text with plain digits
@@ -120,7 +129,7 @@ export function numbersIn(text: string, isStrict = false): ReadonlySet<string> {
   const rest = withoutProducts(text, found, isStrict);
   const looked = isStrict ? rest : text;
   for (const [digits] of looked.matchAll(DIGITS)) {
-    const bare = digits.replaceAll(/[.,](?=\d{3}(?!\d))/g, "");
+    const bare = withoutSeparators(digits);
     for (const part of bare.includes(":") ? bare.split(":") : [bare])
       found.add(part.replace(/^0+(?=\d)/, ""));
   }

@@ -334,7 +334,7 @@ export class Simulation {
     const measured = measureHistory(agent, this.history, {
       limits: budget,
       tokens: size.all + recall,
-      keptTokens: recall,
+      recallTokens: recall,
       running,
       fixed: this.#everyRequest?.fixed ?? 0,
       cache: this.#cache(),

@@ -91,7 +91,7 @@ export function stateOf(
   return {
     history,
     tokens: parts.reduce((sum, tokens) => sum + tokens, fixed + (history.omission?.tokens ?? 0)),
-    keptTokens: 0,
+    recallTokens: 0,
     tokenBudgetAt: (share) => share * usable,
     keepTokens: 0.4 * usable,
     summaryCap,

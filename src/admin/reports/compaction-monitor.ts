@@ -57,9 +57,9 @@ export function monitorCompaction(
   budget: Budget,
   { estimated, usage, fixed }: { readonly estimated: number; readonly usage: number; readonly fixed: number },
 ): CompactionMonitor {
-  const keptTokens = keptForRecall(agent.config.memory, history, () => budget);
-  const tokens = estimated + keptTokens;
-  const now = { limits: budget, tokens, keptTokens, running: null, fixed, cache: undefined };
+  const recallTokens = keptForRecall(agent.config.memory, history, () => budget);
+  const tokens = estimated + recallTokens;
+  const now = { limits: budget, tokens, recallTokens, running: null, fixed, cache: undefined };
   const state = {
     ...measureHistory(agent, history, now),
     history,
@@ -78,7 +78,7 @@ export function monitorCompaction(
   const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
   const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
   const { factor } = budget.calibration;
-  const kept = Math.round(keptTokens * factor);
+  const kept = Math.round(recallTokens * factor);
   const reached = { ...tiers, background: tiers.background - kept };
   return {
     due: dueWork(decide(state)),

@@ -74,7 +74,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
       return measureHistory(agent, current, {
         limits: budget(),
         tokens: size.all + recall,
-        keptTokens: recall,
+        recallTokens: recall,
         running,
         fixed: size.fixed,
         cache,
@@ -117,17 +117,17 @@ export function measureHistory(
     readonly limits: Budget;
     readonly tokens: number;
     /** Of these, for recall. */
-    readonly keptTokens: number;
+    readonly recallTokens: number;
     readonly running: TurnRange | null;
     /** Estimated tokens of the part that all requests share. */
     readonly fixed: number;
     readonly cache: CacheTerms | undefined;
   },
 ): ReturnType<CompactionTarget["measure"]> {
-  const { limits, tokens, keptTokens, running, fixed, cache } = now;
+  const { limits, tokens, recallTokens, running, fixed, cache } = now;
   return {
     tokens: tokens + (history.omission?.tokens ?? 0),
-    keptTokens,
+    recallTokens,
     tokenBudgetAt: (share) => tokenBudgetAt(limits, share),
     ...roomOfMessages(limits, fixed),
     stretchTokens: stretchTokens(limits),

@@ -103,8 +103,9 @@ export interface SummaryLengths {
   readonly longest: number;
 }
 
-/** Share of the longest text to ask for: models overshoot. One that did so by a twentieth paid a second call for each summary. */
+/** Share of the longest text to ask for: models overshoot. */
 export const ASKED_SHARE = 0.8;
+/** The same for a leaf: without it, a model that overshoots by a twentieth needs a second call for each one. */
 const ASKED_OF_LEAF = 0.95;
 
 /**

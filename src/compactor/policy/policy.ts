@@ -25,7 +25,7 @@ export interface CompactionState extends SummariesState {
   /** Estimated tokens of the whole request, with the omitted entries. */
   readonly tokens: number;
   /** How many of these recall is expected to take. It gives way: the background tier and the cuts count them, the urgent tiers do not. */
-  readonly keptTokens: number;
+  readonly recallTokens: number;
   /** Estimated tokens at which a request takes this share of the usable window. */
   readonly tokenBudgetAt: (share: number) => number;
   /** Estimated tokens that the newest messages may keep. */
@@ -175,12 +175,12 @@ function landWritten(state: CompactionState): Decision {
 
 /** Room is not urgent yet: lands once that is cheaper than waiting. */
 function landCheaply(state: CompactionState): Decision {
-  const { cache, keptTokens, tokenBudgetAt, rules } = state;
+  const { cache, recallTokens, tokenBudgetAt, rules } = state;
   if (cache === undefined) return LAND;
-  const tokens = state.tokens - keptTokens;
+  const tokens = state.tokens - recallTokens;
   const landing = {
     before: tokens,
-    after: tokensOnceLanded(state) - keptTokens,
+    after: tokensOnceLanded(state) - recallTokens,
     shared: cache.sharedTokens,
     perTurn: cache.turnTokens,
     room: tokenBudgetAt(rules.aggressiveThreshold) - tokens,
@@ -290,7 +290,7 @@ function isAt(state: CompactionState, threshold: number, tokens = state.tokens):
 
 /** The same without recall. */
 function isTakenAt(state: CompactionState, threshold: number): boolean {
-  return isAt(state, threshold, state.tokens - state.keptTokens);
+  return isAt(state, threshold, state.tokens - state.recallTokens);
 }
 
 /** @param leastShare of the raw counted entries, unless a person asked for all */

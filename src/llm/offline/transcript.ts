@@ -175,8 +175,8 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
 }
 
 /**
- * The quoted lines of each section of Weir's own text. What it says unquoted is nobody's word, and the names over the
- * pages of people would continue the statement before.
+ * The quoted lines of each section of Weir's own text. Its other lines are nobody's words. The name over a page of a person
+ * is left out: it would be read as the end of the statement before it.
  */
 function quotedLines(text: string): SpokenLine[] {
   return text.split("\n\n").flatMap((section) => {

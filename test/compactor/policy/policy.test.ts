@@ -28,7 +28,10 @@ const FOUR = { summaryRoom: 350 };
 const FIVE = { summaryRoom: 420 };
 const SIX = { summaryRoom: 490 };
 /** A hundred messages of 20 tokens with so many more kept free. */
-const keeping = (keptTokens: number): Partial<CompactionState> => ({ tokens: 2000 + keptTokens, keptTokens });
+const keeping = (recallTokens: number): Partial<CompactionState> => ({
+  tokens: 2000 + recallTokens,
+  recallTokens,
+});
 const CUT = { cutShort: "background" } as const;
 const CUT_BY_PERSON = { cutShort: "forced" } as const;
 
