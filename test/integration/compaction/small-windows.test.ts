@@ -50,7 +50,8 @@ for (const window of [4096, 5000, 6144]) {
       const shown = said(request);
       const raw = shown.filter((one) => /^\[\d{4}-.*: gauge-/.test(one));
       assert.deepEqual(marks(raw.at(-1) ?? ""), [number], "the message before the question");
-      assert.doesNotMatch(shown.join("\n"), /characters in all …\]/, "and nothing is cut");
+      // Recall may quote the middle of an old one.
+      assert.doesNotMatch(raw.join("\n"), /characters in all …\]/, "and no message is cut");
     }
     assert.equal(agentRequests(server).length, READINGS / EACH);
     const committed = compactions(weir, room, "committed");
