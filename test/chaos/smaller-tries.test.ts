@@ -50,6 +50,13 @@ test("a request that begins as the first one did shows the view", () => {
   assert.equal(isSmallerTry(request(1, 9, [whole, smaller])), false);
 });
 
+test("so does one that begins with a line without a mark", () => {
+  const lines = ["[2026-11-30 09:59] Ann: (no words)", ...whole.lines];
+  const again = { ...whole, lines, rawLines: lines.length, refused: [{ ...whole, lines }] };
+  assert.equal(isSmallerTry(again), false);
+  assert.deepEqual(problemsOfTry(again), []);
+});
+
 test("a request for another message shows the view, whatever was refused before it", () => {
   assert.equal(isSmallerTry(request(5, 10, [whole])), false);
   assert.equal(isSmallerTry(request(7, 10, [whole, smaller])), false);

@@ -8,8 +8,13 @@ import { markOf } from "./texts.ts";
 /** Whether a request begins later than the one with which its answer began, and only refusals lie between them. */
 export function isSmallerTry(request: TurnRequest): boolean {
   const [whole] = refusedBefore(request);
-  const first = request.lines.map(markOf).find((mark) => mark !== null);
-  return whole !== undefined && first !== undefined && whole.lines.map(markOf).indexOf(first) > 0;
+  const [first] = marksOf(request);
+  return whole !== undefined && first !== undefined && marksOf(whole).indexOf(first) > 0;
+}
+
+/** The marks of what it shows, without lines that have none, such as of a message whose words are gone. */
+function marksOf({ lines }: TurnRequest): string[] {
+  return lines.flatMap((line) => markOf(line) ?? []);
 }
 
 /** What is wrong with a smaller try, beside its beginning. */
