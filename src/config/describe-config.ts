@@ -7,6 +7,7 @@ import {
   type Config,
   configuredPrice,
   configuredWindow,
+  reserveIn,
   type ModelConfig,
 } from "./config.ts";
 import type { ChatPlatformConfig } from "./chat-platform.ts";
@@ -123,6 +124,7 @@ function describeModel(model: ModelConfig): string {
 function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known: KnownWindow): string[] {
   const { compaction } = agent;
   const windowOf = (name: string): string => describeWindow(name, agent, models, known);
+  const ownWindow = configuredWindow(models, agent.model, agent.contextWindow) || known(agent.model);
   const others = [...new Set([agent.compactorModel, ...agent.fallbacks])].filter(
     (name) => name !== agent.model,
   );
@@ -131,7 +133,7 @@ function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known
     ["compactor", agent.compactorModel],
     [
       "window",
-      `${windowOf(agent.model)}, ${agent.maxOutputTokens + agent.generationReserve} kept free for the answer`,
+      `${windowOf(agent.model)}, ${reserveIn(ownWindow ?? Infinity, agent)} kept free for the answer`,
     ],
     ...others.map((name): [string, string] => ["", `${windowOf(name)} for ${name}`]),
     [

@@ -212,7 +212,7 @@ suite("the description of a configuration", () => {
       ),
     );
     assert.match(text, /agent a \("Ada"\)\n +model +m, then n\n/);
-    assert.match(text, /9000 tokens, 6144 kept free/);
+    assert.match(text, /9000 tokens, 2250 kept free/);
     assert.match(text, /target 60 %, background 80 %, aggressive 85 %, emergency 95 %/);
   });
 });
