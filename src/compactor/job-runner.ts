@@ -12,7 +12,7 @@ import type { Store } from "../store/store.ts";
 import type { Summariser } from "./summariser.ts";
 import type { Circuit } from "./breaker.ts";
 import type { SecondTryReason } from "./summary/second-try.ts";
-import { REJECTION_KINDS, type SummaryRejection } from "./summary/summary-checks.ts";
+import { REJECTION_KINDS } from "./summary/summary-checks.ts";
 import { nextStep } from "./policy/fallback-ladder.ts";
 import { editNotes } from "./summary/transcript.ts";
 import { ASKED_SHARE, type SummaryLengths } from "./policy/merge.ts";
@@ -65,7 +65,7 @@ export interface JobRun {
  */
 export class JobRunner {
   readonly #parts: JobRunnerParts;
-  /** By model: how many times as long as asked its refused texts were. A model that pays no heed to a length is asked for less. */
+  /** By model: how many times as long as asked its texts are. A model that pays no heed to a length is asked for less. */
   readonly #overshoot = new Map<string, number>();
 
   constructor(parts: JobRunnerParts) {
@@ -152,13 +152,14 @@ export class JobRunner {
     const windowTokens = agent.windowOf(name, modelName);
     const material = await this.#material(job, windowTokens);
     const rejected: MemoryRejection[] = [];
+    const capTokens = Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE));
     const outcome = await attemptSummary(agent, material, {
       model: agent.model,
       modelName: name,
       windowTokens,
       windowOf: async (other) => agent.windowOf(await agent.resolve(other, signal), other),
       evidenceOf: (asked) => agent.evidenceOf(asked),
-      capTokens: Math.min(run.lengths.longest, Math.floor(windowTokens * CAP_SHARE)),
+      capTokens,
       askedTokens: Math.floor(
         Math.min(run.lengths.asked, windowTokens * CAP_SHARE * ASKED_SHARE) /
           (this.#overshoot.get(modelName) ?? 1),
@@ -181,7 +182,7 @@ export class JobRunner {
       onRejected: (reasons) => rejected.push(...reasons),
       onSecondTry: run.onSecondTry,
     });
-    if (outcome.kind === "refused") this.#learnLength(modelName, outcome.rejection);
+    this.#learnLength(modelName, shareOfCap(outcome, capTokens));
     // The count is optional: the written summary must not be lost with it.
     await store.memories.countRejected(job.channel, rejected).catch(() => undefined);
     if (outcome.kind === "unavailable" || (outcome.kind === "aborted" && deadline.aborted)) {
@@ -190,10 +191,10 @@ export class JobRunner {
     return outcome;
   }
 
-  #learnLength(model: string, { timesTooLong }: SummaryRejection): void {
-    if (timesTooLong === undefined) return;
-    const before = this.#overshoot.get(model) ?? 1;
-    this.#overshoot.set(model, Math.min(MOST_OVERSHOOT, before * timesTooLong * LENGTH_MARGIN));
+  /** @param share length of its text, as a share of what it may have */
+  #learnLength(model: string, share: number | undefined): void {
+    if (share === undefined) return;
+    this.#overshoot.set(model, overshootAfter(this.#overshoot.get(model) ?? 1, share));
   }
 
   /**
@@ -326,10 +327,28 @@ const CAP_SHARE = 0.2;
 const LENGTH_MARGIN = 1.1;
 /** …and no shorter than that share of what it may have. */
 const MOST_OVERSHOOT = 3;
+/** A text that could be longer corrects this a little at a time: there may have been little to say. */
+const SLOWEST_FALL = 0.9;
 /** Most edits that a redo of a merged summary shows. */
 const MAX_EDITS = 20;
 /** Largest share of the summariser's window for the raw text of a merge or redo. */
 export const RAW_SHARE = 0.6;
+
+/**
+ * How many times as long as asked a model's texts are, after one more of them. Pure.
+ * @param share length of the text, as a share of what it may have
+ */
+export function overshootAfter(before: number, share: number): number {
+  const change = Math.max(SLOWEST_FALL, share * LENGTH_MARGIN);
+  return Math.min(MOST_OVERSHOOT, Math.max(1, before * change));
+}
+
+/** Undefined: the text's length was not the reason, or there is none. */
+function shareOfCap(outcome: AttemptOutcome, capTokens: number): number | undefined {
+  if (outcome.kind === "refused") return outcome.rejection.timesTooLong;
+  const summary = outcome.kind === "finished" ? outcome.result.summary : null;
+  return summary === null ? undefined : summary.tokens / capTokens;
+}
 
 /** @param range the summarised beginning of the job's range; null: all of it */
 function rangeOf(job: Job, range: SummarisedRange | null): Job {

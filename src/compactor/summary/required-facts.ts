@@ -14,7 +14,13 @@ import { namesOneOf, peopleOf, type SourceLine } from "./source.ts";
  * What a summary must not lose: links, identifiers, numbers, dates and names in the sentences that an extract of the same
  * length would take, and the question that is open at the end. Pure.
  */
-export interface RequiredFact {
+export interface RequiredFact extends Fact {
+  /** The whole sentence of the source. */
+  readonly sentence: string;
+  readonly line: SourceLine;
+}
+
+interface Fact {
   /** As it is written in the source; of a date its ISO form, or its sentence. */
   readonly text: string;
   readonly isIn: (summary: SummaryForms) => boolean;
@@ -76,18 +82,20 @@ export function* requiredFacts(
   const chosen = new Map<string, RequiredFact>();
   let tokens = 0;
   const most = Math.min(MOST.long, MOST.short + Math.floor(sourceTokens / MOST.step));
-  const add = (fact: RequiredFact): void => {
+  const add = (fact: Fact, sentence: string, line: SourceLine): void => {
     const key = fact.text.toLowerCase();
     const cost = estimateTokens(fact.text);
     if (chosen.has(key) || chosen.size >= most || fact.text.length > LONGEST) return;
     if (tokens + cost > wantedTokens * FACTS_SHARE) return;
     tokens += cost;
-    chosen.set(key, fact);
+    chosen.set(key, { ...fact, sentence, line });
   };
-  if (question !== null) add(question);
-  for (const { line, text } of best) {
-    const day = lines[line]?.day ?? "";
-    for (const fact of factsIn(text, day, names)) add(fact);
+  const last = lines.at(-1);
+  if (question !== null && last !== undefined) add(question, question.text, last);
+  for (const { line: place, text } of best) {
+    const line = lines[place];
+    if (line === undefined) continue;
+    for (const fact of factsIn(text, line.day, names)) add(fact, text, line);
     if (chosen.size >= most) break;
     yield;
   }
@@ -95,12 +103,12 @@ export function* requiredFacts(
 }
 
 /** The facts that a summary lacks. */
-export function* missingFacts(text: string, facts: readonly RequiredFact[]): Slices<readonly string[]> {
+export function* missingFacts(text: string, facts: readonly RequiredFact[]): Slices<readonly RequiredFact[]> {
   if (facts.length === 0) return [];
   const forms = formsOf(text);
-  const missing: string[] = [];
+  const missing: RequiredFact[] = [];
   for (const fact of facts) {
-    if (!fact.isIn(forms)) missing.push(fact.text);
+    if (!fact.isIn(forms)) missing.push(fact);
     yield;
   }
   return missing;
@@ -153,7 +161,7 @@ function numberForms(text: string): ReadonlySet<string> {
   return new Set([...numbersIn(text)].map((number) => number.replace(",", ".")));
 }
 
-function* factsIn(sentence: string, day: string, names: NameCounter): Generator<RequiredFact, void, void> {
+function* factsIn(sentence: string, day: string, names: NameCounter): Generator<Fact, void, void> {
   const date = dateIn(sentence, day);
   if (date !== null) yield date.fact;
   for (const { kind, text, from, to } of withWholeNames(factsOf(sentence))) {
@@ -176,11 +184,11 @@ function* factsIn(sentence: string, day: string, names: NameCounter): Generator<
   }
 }
 
-type Fact = ReturnType<typeof factsOf>[number];
+type FoundFact = ReturnType<typeof factsOf>[number];
 
 /** Names side by side are one: "Weight Watchers". */
-function withWholeNames(facts: readonly Fact[]): Fact[] {
-  const whole: Fact[] = [];
+function withWholeNames(facts: readonly FoundFact[]): FoundFact[] {
+  const whole: FoundFact[] = [];
   for (const fact of facts) {
     const before = whole.at(-1);
     const isMore = before?.kind === "name" && fact.kind === "name" && fact.from === before.to + 1;
@@ -190,7 +198,7 @@ function withWholeNames(facts: readonly Fact[]): Fact[] {
   return whole;
 }
 
-function linkFact(found: string): RequiredFact {
+function linkFact(found: string): Fact {
   const text = found.replace(/(?<![.,:;!?'*])[.,:;!?'*]+$/, "");
   const place = bare(plainText(text))
     .replace(/^https?:\/\/(?:www\.)?/, "")
@@ -198,7 +206,7 @@ function linkFact(found: string): RequiredFact {
   return { text, isIn: ({ lower }) => lower.includes(place) };
 }
 
-function wordFact(found: string): RequiredFact {
+function wordFact(found: string): Fact {
   const text = found.replaceAll("`", "").replace(/(?<![.,:;!?])[.,:;!?]+$/, "");
   const word = bare(plainText(text));
   return { text, isIn: ({ lower }) => lower.includes(word) };
@@ -217,7 +225,7 @@ const UNIT = /^\s?(?:%|[$€£¥₹°]|[円元年月日時分秒人個本回台�
 const TWO_DIGITS = /^[1-9]\d$/;
 const MANY_DIGITS = /\d\D?\d\D?\d/;
 
-function numberAt(sentence: string, number: string, from: number, to: number): RequiredFact | null {
+function numberAt(sentence: string, number: string, from: number, to: number): Fact | null {
   // A part of a name, as in "gauge-12".
   if (/[\p{L}\p{N}]-$/u.test(sentence.slice(Math.max(0, from - 2), from))) return null;
   const sign = CURRENCY.exec(sentence.slice(Math.max(0, from - 2), from))?.[0] ?? "";
@@ -236,7 +244,7 @@ function numberAt(sentence: string, number: string, from: number, to: number): R
 function dateIn(
   sentence: string,
   day: string,
-): { readonly fact: RequiredFact; readonly parts: ReadonlySet<string> } | null {
+): { readonly fact: Fact; readonly parts: ReadonlySet<string> } | null {
   const times = day === "" ? isoDates(sentence) : datesIn(sentence, day);
   const [first] = times;
   if (first === undefined) return null;
@@ -273,7 +281,7 @@ function datesIn(sentence: string, day: string): DayRange[] {
   );
 }
 
-function nameFact(text: string): RequiredFact {
+function nameFact(text: string): Fact {
   return { text, isIn: (summary) => namesPerson(summary.text, text) };
 }
 
@@ -330,7 +338,7 @@ const FEW_WORDS = 4;
 const QUESTION_SHARE = 0.5;
 
 /** A question after which nobody else has spoken. */
-function openQuestion(lines: readonly SourceLine[]): RequiredFact | null {
+function openQuestion(lines: readonly SourceLine[]): Fact | null {
   const last = lines.at(-1);
   if (last === undefined || !last.isOfPerson) return null;
   const from = lines.findLastIndex(({ author }) => author !== last.author);

@@ -8,7 +8,8 @@ import {
   type RequiredFact,
   requiredFacts,
 } from "./required-facts.ts";
-import { peopleOf, type SourceLine, wordsOf } from "./source.ts";
+import { peopleOf, quotation, type SourceLine, wordsOf } from "./source.ts";
+import { estimateTokens } from "../../text/tokens.ts";
 import { scriptMissed } from "./summary-script.ts";
 import type { SummaryRejection } from "./summary-checks.ts";
 
@@ -23,7 +24,7 @@ export interface SummaryFault {
   /** Of the talk; "": the summary has it. */
   readonly script: string;
   /** The required facts that it lacks. */
-  readonly missing: readonly string[];
+  readonly missing: readonly RequiredFact[];
   /** It must not be committed; null: it is better than none. */
   readonly rejection: SummaryRejection | null;
 }
@@ -79,8 +80,27 @@ export class SummaryJudge {
 }
 
 /** Facts as a prompt lists them: people's words, quoted. */
-export function quotedFacts(missing: readonly string[]): string[] {
-  return missing.map((fact) => escapeLabels(JSON.stringify(fact)));
+export function quotedFacts(missing: readonly RequiredFact[]): string[] {
+  return missing.map(({ text }) => escapeLabels(JSON.stringify(text)));
+}
+
+/**
+ * A summary followed by the sentences with the facts that it lacks, word for word: what its model leaves out twice is not lost.
+ * @param room estimated tokens for these sentences
+ */
+export function withSentences(text: string, missing: readonly RequiredFact[], room: number): string {
+  const quoted = new Set<string>();
+  let left = room;
+  for (const { sentence, line } of missing) {
+    const { author, day } = line;
+    // A line of a summary is its own account.
+    const quote = author === "" ? sentence : quotation(day === "" ? author : `${author} (${day})`, sentence);
+    const tokens = estimateTokens(`\n${quote}`);
+    if (quoted.has(quote) || tokens > left) continue;
+    left -= tokens;
+    quoted.add(quote);
+  }
+  return [text, ...quoted].join("\n");
 }
 
 /** Whether the second summary takes the place of the first, which may be committed as well. */

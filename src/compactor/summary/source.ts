@@ -1,5 +1,6 @@
 import { SliceCounter, type Slices } from "../../async/cooperative.ts";
-import { displayName } from "../../text/text.ts";
+import { escapeLabels } from "../../context/labels.ts";
+import { displayName, sliceWhole } from "../../text/text.ts";
 import { normalWords } from "../../text/normal-text.ts";
 import { PAIRED_SCRIPTS } from "../../text/scripts.ts";
 import { terms } from "../../text/terms.ts";
@@ -65,6 +66,15 @@ export function linesOfTexts(texts: readonly string[]): SourceLine[] {
 /** Names of the people who speak in the lines. */
 export function peopleOf(lines: readonly SourceLine[]): ReadonlySet<string> {
   return new Set(lines.flatMap(({ author, isOfPerson }) => (isOfPerson && author !== "" ? [author] : [])));
+}
+
+/** Longest sentence that is quoted, in UTF-16 units. */
+const MAX_QUOTE = 300;
+
+/** A sentence as a summary quotes it, without Weir's own labels. */
+export function quotation(speaker: string, sentence: string): string {
+  const quoted = sliceWhole(sentence.replaceAll(/["“”„«»]/gu, "'").replaceAll(/\s+/g, " "), 0, MAX_QUOTE);
+  return `${speaker}: "${escapeLabels(quoted)}"`;
 }
 
 const UNSPACED = new RegExp(`[${PAIRED_SCRIPTS}]`, "u");

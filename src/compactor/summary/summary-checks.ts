@@ -41,6 +41,14 @@ const MAX_RATIO = 0.7;
  */
 const MAX_DENSE_RATIO = 1;
 
+/** Most tokens that a summary of this source may have, beside its cap. */
+export function mostOf({
+  sourceTokens,
+  isDense = false,
+}: Pick<SummaryLimits, "sourceTokens" | "isDense">): number {
+  return sourceTokens * (isDense ? MAX_DENSE_RATIO : MAX_RATIO);
+}
+
 /** A heading of Markdown announces a summary, and tells nothing of it. */
 const HEADING = /^ {0,3}#{1,6} .*$/gm;
 
@@ -59,7 +67,7 @@ export function rejectionOf(
     const why = `it has ${tokens} tokens, its cap is ${capTokens}`;
     return { kind: "over_cap", why, timesTooLong: tokens / capTokens };
   }
-  const most = sourceTokens * (isDense ? MAX_DENSE_RATIO : MAX_RATIO);
+  const most = mostOf({ sourceTokens, isDense });
   if (tokens > most) {
     const why = `it has ${tokens} tokens, what it summarises has ${sourceTokens}`;
     return { kind: "inflated", why, timesTooLong: tokens / most };

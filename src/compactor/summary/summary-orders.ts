@@ -1,10 +1,8 @@
-import { escapeLabels } from "../../context/labels.ts";
 import { beforeOrder } from "../../memory/planted-instructions.ts";
 import { isAttributed } from "../../memory/told-as.ts";
 import { sharedWords } from "../../memory/statement-support.ts";
 import { splitSentences, terms } from "../../text/terms.ts";
-import { sliceWhole } from "../../text/text.ts";
-import { namesOneOf, peopleOf, type SourceLine } from "./source.ts";
+import { namesOneOf, peopleOf, quotation, type SourceLine } from "./source.ts";
 
 /** Share of the words of an order that a line has if it is its line. */
 const SAME_WORDS = 0.6;
@@ -12,8 +10,6 @@ const SAME_WORDS = 0.6;
 const SPOKEN = /^\\?\[\d{4}-\d\d-\d\d \d\d:\d\d\] .{1,80}?: /u;
 /** Words before a quotation that begins. */
 const QUOTES = /\p{L}.{0,100}["“„«「『]\s*$/u;
-/** Longest quotation, in UTF-16 units. */
-const MAX_QUOTE = 300;
 
 /**
  * Removes orders to the reader from a summary. A sentence that gives an order without a speaker becomes a quotation of the
@@ -63,7 +59,5 @@ function quoteOf(sentence: string, lines: readonly SourceLine[]): string | null 
       best = { author, text: said };
     }
   }
-  if (best === null) return null;
-  const quoted = sliceWhole(best.text.replaceAll(/["“”„«»]/gu, "'").replaceAll(/\s+/g, " "), 0, MAX_QUOTE);
-  return `${best.author}: "${escapeLabels(quoted)}"`;
+  return best === null ? null : quotation(best.author, best.text);
 }

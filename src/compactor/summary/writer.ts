@@ -26,9 +26,16 @@ import {
   type SavedDrafts,
 } from "../../memory/save-call.ts";
 import { withoutOffer } from "./not-a-summary.ts";
-import { isBetter, quotedFacts, type SecondTry, type SummaryFault, SummaryJudge } from "./second-try.ts";
+import {
+  isBetter,
+  quotedFacts,
+  type SecondTry,
+  type SummaryFault,
+  SummaryJudge,
+  withSentences,
+} from "./second-try.ts";
 import type { SourceLine } from "./source.ts";
-import { cleanSummary, type SummaryRejection, rejectionOf } from "./summary-checks.ts";
+import { cleanSummary, type SummaryRejection, mostOf, rejectionOf } from "./summary-checks.ts";
 import { withoutOrders } from "./summary-orders.ts";
 
 /** Calls reserved for a summary's text and for a shorter or better version of it; the other calls may be rounds of `memory_save`. */
@@ -271,12 +278,15 @@ async function settle(
     if (!mayAskAgain || !isTooLong(text, rejection, task)) return { kind: "refused", rejection };
     const shorter = shortenMessage(rejection, task, options);
     const messages = askedAgain(answer.text, shorter, conversation, task, options);
-    return (await secondText({ ...conversation, messages }, judge, task, options)).written;
+    return completed(await secondText({ ...conversation, messages }, judge, task, options), task);
   }
   // The stand-in's extract is what the facts are taken from, and it cannot obey.
   const fault = answer.isStandIn === true ? null : await judge.faultOf(text);
   if (fault === null) return written;
-  const asIs: Written = fault.rejection === null ? written : { kind: "refused", rejection: fault.rejection };
+  const asIs: Written =
+    fault.rejection === null
+      ? completed({ written, fault }, task)
+      : { kind: "refused", rejection: fault.rejection };
   const messages = askedAgain(answer.text, againMessage(fault, task, options), conversation, task, options);
   const tokens = estimateRequest(messages, conversation.tools) + task.maxOutputTokens;
   const mayAsk = mayAskAgain && options.budget.left > task.keptCalls && tokens <= options.windowTokens;
@@ -285,7 +295,7 @@ async function settle(
     const second = await secondText({ ...conversation, messages }, judge, task, options);
     const isSecond =
       asIs.kind === "refused" || (second.written.kind === "written" && isBetter(fault, second.fault));
-    return isSecond ? second.written : asIs;
+    return isSecond ? completed(second, task) : asIs;
   } catch (error) {
     // The first one is paid for, and may be committed.
     if (!(error instanceof ModelError) || asIs.kind === "refused") throw error;
@@ -318,6 +328,13 @@ async function secondText(
   const fault = await judge.faultOf(text);
   if (fault !== null && fault.rejection !== null) return refused(fault.rejection);
   return { written: { kind: "written", text, model: answer.model, saved }, fault };
+}
+
+/** A text that is the last of its conversation, with what it lacks as far as its length allows. */
+function completed({ written, fault }: SecondText, task: WritingTask): Written {
+  if (written.kind !== "written" || fault === null || fault.missing.length === 0) return written;
+  const room = Math.min(task.capTokens, mostOf(task)) - estimateTokens(written.text);
+  return { ...written, text: withoutOrders(withSentences(written.text, fault.missing, room), task.lines) };
 }
 
 function summaryIn({ text }: ModelAnswer, { lines }: WritingTask): string {

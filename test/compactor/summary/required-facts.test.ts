@@ -16,7 +16,7 @@ function factsOf(lines: readonly SourceLine[], limits = SHORT) {
 const required = (...lines: readonly SourceLine[]): string[] => factsOf(lines).map(({ text }) => text);
 
 function missing(summary: string, ...lines: readonly SourceLine[]): readonly string[] {
-  return atOnce(missingFacts(summary, factsOf(lines)));
+  return atOnce(missingFacts(summary, factsOf(lines))).map(({ text }) => text);
 }
 
 suite("a summary must not lose", () => {
