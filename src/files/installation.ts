@@ -12,12 +12,7 @@ export const IS_CLONE = existsSync(join(ROOT, "scripts", "setup.mjs"));
  * What a person types to run a command of Weir, here.
  * @param words the command and its arguments, without `weir`
  */
-export function weirCommand(words: string): string {
-  return commandOf(words, IS_CLONE);
-}
-
-/** Pure. */
-export function commandOf(words: string, isClone: boolean): string {
+export function weirCommand(words: string, isClone = IS_CLONE): string {
   if (!isClone) return `weir ${words}`;
   return words === "start" ? "npm start" : `npm run -s weir -- ${words}`;
 }

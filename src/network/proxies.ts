@@ -37,14 +37,18 @@ export function proxyAddress(text: string): string | null {
 
 /** The proxy for an address; null: none, it is asked directly. This machine itself never goes through a proxy. */
 export function proxyFor(proxies: Proxies, url: URL): string | null {
-  const isSecure = url.protocol === "https:" || url.protocol === "wss:";
-  const proxy = isSecure ? proxies.https : proxies.http;
+  const proxy = isSecure(url) ? proxies.https : proxies.http;
   if (proxy === null) return null;
   const host = url.hostname.toLowerCase().replace(/^\[|\]$|\.$/g, "");
   if (/(?:^|\.)localhost$/.test(host) || isIn(THIS_MACHINE, host)) return null;
-  const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
+  const port = url.port === "" ? (isSecure(url) ? "443" : "80") : url.port;
   const entries = proxies.except.toLowerCase().split(/[\s,]+/);
   return entries.some((entry) => isExcepted(entry, host, port)) ? null : proxy;
+}
+
+/** Over TLS. */
+export function isSecure({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "wss:";
 }
 
 /** As an operator may see it: without name and password. */

@@ -3,7 +3,7 @@ import https from "node:https";
 import { createRequire } from "node:module";
 import type * as Undici from "undici";
 import { errorCode } from "../core/errors.ts";
-import { type Proxies, proxyFor, shownProxy } from "./proxies.ts";
+import { isSecure, type Proxies, proxyFor, shownProxy } from "./proxies.ts";
 import { http } from "./node-http.ts";
 
 /**
@@ -66,25 +66,28 @@ export function agentFor(url: URL): Agent | undefined {
   if (inUse === null) return undefined;
   const { proxies, agents } = inUse;
   const proxy = proxyFor(proxies, url);
-  const isSecure = url.protocol === "https:" || url.protocol === "wss:";
-  const key = `${isSecure ? "https" : "http"} ${proxy ?? ""}`;
+  const key = `${isSecure(url) ? "https" : "http"} ${proxy ?? ""}`;
   const known = agents.get(key);
   if (known !== undefined) return known;
   // As Node's global agents, which may have proxies of their own (NODE_USE_ENV_PROXY).
   const options = { keepAlive: true, scheduling: "lifo", timeout: 5000 } as const;
   const proxyEnv = proxy === null ? {} : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy };
-  const agent = isSecure
+  const agent = isSecure(url)
     ? new https.Agent({ ...options, proxyEnv })
     : new http.Agent({ ...options, proxyEnv });
   agents.set(key, agent);
   return agent;
 }
 
+/** A client's error, and what has caused it. Slack's client names its cause `original`. */
+export function* causesOf(error: unknown): Generator<Error> {
+  for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)
+    yield one;
+}
+
 /** A proxy's failure in an error or in what has caused it; null: there is none. */
 export function proxyErrorIn(error: unknown): ProxyError | null {
-  for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)
-    if (one instanceof ProxyError) return one;
-  return null;
+  return causesOf(error).find((one) => one instanceof ProxyError) ?? null;
 }
 
 /** Describes a failure of the proxy without its secrets; returns any other error unchanged. */

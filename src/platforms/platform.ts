@@ -297,7 +297,6 @@ export interface PlatformCommand {
   readonly isCommon?: true | undefined;
   /** Its answer is a report, drawn in a box where a platform has boxes. Default: it is a sentence. */
   readonly isReport?: true | undefined;
-  /** Null: it has no argument. */
   readonly argument: null | {
     /** Name of the argument's field, where the platform has fields: small letters, digits, `-` and `_`, at most 32. */
     readonly name: string;
@@ -350,7 +349,6 @@ export interface Asker {
   readonly name: string;
   /** Ids of the roles that the person has there. */
   readonly roles: readonly string[];
-  /** Their names. */
   readonly roleNames?: readonly string[];
 }
 
@@ -369,7 +367,12 @@ export class PlatformError extends WeirError {
     platform: string,
     kind: PlatformError["kind"],
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; isMessageGone?: boolean; editOf?: string } = {},
+    options: {
+      cause?: unknown;
+      retryAfterMs?: number | undefined;
+      isMessageGone?: boolean;
+      editOf?: string | undefined;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.platform = platform;

@@ -17,7 +17,6 @@ export type Secrets<Options> = CamelCased<{ readonly [Option in keyof Options]?:
 /** A section of the configuration with its defaults. */
 export type Section<Options extends z.ZodRawShape> = CamelCased<z.output<z.ZodObject<Options>>>;
 
-/** The part of a platform's configuration that is its own. */
 type Own<Configured> = Omit<Configured, keyof ChatPlatformConfig>;
 
 /**
@@ -44,8 +43,11 @@ export interface PlatformRow<
   options(kit: OptionKit): Options;
   /** Null: the platform is off, for it has no token, or not all that `lacks` tells of. */
   resolve(section: Section<Options>, secrets: Secrets<Options>): Own<Configured> | null;
-  /** Of a platform that has its token: what else has to be set, and is not; null: nothing. Default: the token is all. */
-  lacks?(section: Section<Options>, secrets: Secrets<Options>): Lacking<Options> | null;
+  /** Of a platform that has its token: a secret that is missing; `or`: another way out, behind its variable. Default: the token is all. */
+  lacks?(
+    section: Section<Options>,
+    secrets: Secrets<Options>,
+  ): { readonly option: keyof Options & string; readonly or?: string } | null;
   /**
    * Properties of its configuration that are computed from several options: by property, those options, each as
    * `.name`. Default: there are none.
@@ -58,11 +60,11 @@ export interface PlatformRow<
   /** Looks for mistakes of the operator, for `weir doctor` and `weir init`. Takes 20 s at most; does not throw. */
   diagnose(config: Configured): Promise<readonly Finding[]>;
   /**
-   * How the bot comes to where people are, for `weir invite`.
+   * How the bot comes to where people are, for `weir invite`: what to do with a link, which ends with a colon, and the link.
    * @param config null: the platform is off
    * @throws OperatorError if that cannot be told without a token, or by this one; PlatformError if the platform does not answer
    */
-  invite(config: Configured | null): Promise<Invitation>;
+  invite(config: Configured | null): Promise<{ readonly what: string; readonly link: string }>;
   /**
    * The servers that the bot is in, of a platform where anybody may bring it into a server of theirs: there, a name in the configuration
    * holds only in the servers that were met with it. Default: only the operator can bring it anywhere.
@@ -72,7 +74,16 @@ export interface PlatformRow<
   /** Where Weir listens for the platform, by the option `listen`; null: it does not. Default: null. */
   listens?(config: Configured): { readonly host: string; readonly port: number } | null;
   /** What `weir init` asks. */
-  readonly questions: SetUpQuestions<Options>;
+  readonly questions: {
+    /** What has to be done on the platform first. */
+    readonly before: string;
+    /** Asked for one after the other, and kept in the variable that the option's default names. */
+    readonly secrets: readonly { readonly option: keyof Options & string; readonly question: string }[];
+    /** Where people find their own id. */
+    readonly personHint: string;
+    /** The form of a person's id. */
+    readonly person: RegExp;
+  };
 }
 
 export interface AdapterParts {
@@ -81,28 +92,4 @@ export interface AdapterParts {
   readonly commands: readonly PlatformCommand[];
   /** Which connections this daemon has, of a platform that divides a bot's servers among several. Default: all. */
   readonly shardHomes?: ShardHomes;
-}
-
-/** A secret that is missing. */
-export interface Lacking<Options> {
-  readonly option: keyof Options & string;
-  /** Another way out, behind the variable that could be set. Default: none. */
-  readonly or?: string;
-}
-
-export interface Invitation {
-  /** What to do with the link; ends with a colon. */
-  readonly what: string;
-  readonly link: string;
-}
-
-export interface SetUpQuestions<Options> {
-  /** What has to be done on the platform first. */
-  readonly before: string;
-  /** Asked for one after the other, and kept in the variable that the option's default names. */
-  readonly secrets: readonly { readonly option: keyof Options & string; readonly question: string }[];
-  /** Where people find their own id. */
-  readonly personHint: string;
-  /** The form of a person's id. */
-  readonly person: RegExp;
 }

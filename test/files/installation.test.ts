@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandOf, IS_CLONE, ROOT, weirCommand } from "../../src/files/installation.ts";
+import { IS_CLONE, ROOT, weirCommand } from "../../src/files/installation.ts";
 
 test("a clone runs npm scripts, and an installed Weir is a command", () => {
   assert.ok(existsSync(join(ROOT, "package.json")));
   assert.ok(IS_CLONE);
   assert.equal(weirCommand("doctor"), "npm run -s weir -- doctor");
-  assert.equal(commandOf("start", true), "npm start");
-  assert.equal(commandOf("start", false), "weir start");
-  assert.equal(commandOf("pair CODE", false), "weir pair CODE");
+  assert.equal(weirCommand("start", true), "npm start");
+  assert.equal(weirCommand("start", false), "weir start");
+  assert.equal(weirCommand("pair CODE", false), "weir pair CODE");
 });
 
 /** Texts that are pages, not said by a Weir that runs: the help, which names the program, and what is generated. */

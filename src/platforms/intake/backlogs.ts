@@ -1,15 +1,13 @@
 import { type Backoff, backoffMs } from "../../async/backoff.ts";
 import PQueue from "p-queue";
-import type { Logger } from "pino";
 import { errorMessage } from "../../core/errors.ts";
-import { formatAddress } from "../../core/ids.ts";
 import type { InboundEvent } from "../../core/message.ts";
 import { type Gap, PlatformError, type CatchUpLedger } from "../platform.ts";
-import { aged, type Backlog, handIn, noteLost, openThreads } from "./catch-up.ts";
-import type { ChatHistory, HistoryMessage, HistoryPage } from "./history.ts";
+import { aged, type Backlog, type CatchUpParts, handIn, named, noteLost, openThreads } from "./catch-up.ts";
+import type { HistoryMessage, HistoryPage } from "./history.ts";
 import type { PlatformRetry } from "../shared/platform-retry.ts";
 
-export interface BacklogsParts {
+export interface BacklogsParts extends Pick<CatchUpParts, "history" | "log" | "openThread"> {
   readonly ledger: Pick<
     CatchUpLedger,
     | "advanceGap"
@@ -21,16 +19,13 @@ export interface BacklogsParts {
     | "noteAbsence"
     | "policyOf"
   >;
-  readonly history: ChatHistory;
   readonly platformRetry: PlatformRetry;
-  readonly log: Logger;
   readonly catchUpMaxAgeMs: number;
   /** First and longest delay before a failed page request is retried. */
-  readonly backOff?: Backoff;
+  readonly backOff?: Backoff | undefined;
   readonly signal: AbortSignal;
   /** Stores a message found in a gap. Throws as the inbox does. */
   readonly receive: (gap: Gap, event: InboundEvent) => Promise<void>;
-  readonly openThread: (gap: Gap) => void;
   /** Resolves when the running catch-up of a channel's newest messages has ended; null: none is running. */
   readonly catchUpOf: (name: string) => Promise<void> | null;
   /** Called with the name of each channel whose backlog was read to its end. */
@@ -269,8 +264,4 @@ export class Backlogs {
     onFilled(name);
     return "filled";
   }
-}
-
-function named({ channel, place }: Gap): { readonly channel: string; readonly name: string | undefined } {
-  return { channel: formatAddress(channel), name: place?.channel };
 }

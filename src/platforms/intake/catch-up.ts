@@ -42,8 +42,7 @@ export interface Backlog {
   readonly until: Date;
 }
 
-/** A catch-up's result. */
-export interface CaughtUp {
+interface CaughtUp {
   readonly messages: number;
   /** Null: the gap is filled. */
   readonly backlog: Backlog | null;
@@ -119,10 +118,12 @@ export async function noteLost(
 ): Promise<void> {
   const from = history.timeOf(gap.afterId);
   await ledger.noteAbsence(gap, `absence/lost/${gap.afterId}`, { kind: "lost", from, to });
-  log.warn(
-    { channel: formatAddress(gap.channel), name: gap.place?.channel, from, to },
-    "messages_not_readable",
-  );
+  log.warn({ ...named(gap), from, to }, "messages_not_readable");
+}
+
+/** The channel of a gap, for the log. */
+export function named({ channel, place }: Gap) {
+  return { channel: formatAddress(channel), name: place?.channel };
 }
 
 /** Opens a gap for each thread, unless the thread's last message is in the log. */

@@ -37,21 +37,10 @@ export class ChannelBackfill {
   /**
    * Hands in a channel's background before a received message is stored.
    * @param gap the channel's open gap: its messages come later, not as background: they may need an answer
+   * @param mayBeLate other messages may still arrive; a catch-up brings them itself
    * @throws WeirError of the inbox or the ledger
    */
-  async fillBefore(first: InboundMessage, gap: Gap | null): Promise<void> {
-    await this.#fill(first, gap, gap === null);
-  }
-
-  /**
-   * Like `fillBefore`, for a message fetched by a catch-up, which brings late messages itself.
-   * @param gap the channel's gap; null: nothing before the message is missing
-   */
-  async fillBeforeFetched(first: InboundMessage, gap: Gap | null): Promise<void> {
-    await this.#fill(first, gap, false);
-  }
-
-  async #fill(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {
+  async fillBefore(first: InboundMessage, gap: Gap | null, mayBeLate: boolean): Promise<void> {
     const { ledger, history, log, receive } = this.#parts;
     const { name } = first.channel;
     if (this.#known.has(name) || first.isBackground === true) return;

@@ -82,7 +82,15 @@ export class ChannelDiscovery {
    * @param begun resolves when `begin` is done
    */
   search(find: FindActiveChannels, begun: Promise<unknown>): void {
-    this.#track(async () => this.#search(find, begun));
+    if (this.#searches === 0) {
+      this.#searchedFrom = performance.now();
+      this.#overtaken.clear();
+    }
+    this.#searches += 1;
+    const searching = this.#search(find, begun).finally(() => {
+      this.#searches -= 1;
+    });
+    this.#searched = Promise.all([this.#searched, searching]).then(() => undefined);
   }
 
   /**
@@ -112,18 +120,6 @@ export class ChannelDiscovery {
     }
     // The watermark was set by a fast clock, so how much was received is unknown.
     return watermark !== null && watermark > at ? new Date(0) : watermark;
-  }
-
-  #track(search: () => Promise<void>): void {
-    if (this.#searches === 0) {
-      this.#searchedFrom = performance.now();
-      this.#overtaken.clear();
-    }
-    this.#searches += 1;
-    const searching = search().finally(() => {
-      this.#searches -= 1;
-    });
-    this.#searched = Promise.all([this.#searched, searching]).then(() => undefined);
   }
 
   /**

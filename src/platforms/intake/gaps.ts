@@ -85,7 +85,8 @@ export class Gaps {
     this.#fetching.set(name, gate);
     this.#unfilled.add(name);
     this.#enqueue(this.#catchUps, async () => {
-      if (!gate.isBegun) await this.#awaitRate();
+      const waitMs = gate.isBegun ? 0 : (this.#parts.history.rateLimiter?.ask() ?? 0);
+      if (waitMs > 0) await this.#parts.platformRetry.pause(waitMs);
       await this.#begin(gate);
     });
   }
@@ -135,12 +136,6 @@ export class Gaps {
 
   #enqueue(queue: PQueue, work: () => Promise<void>): void {
     void queue.add(work).catch(() => undefined);
-  }
-
-  /** Waits until the platform's rate allows another catch-up. */
-  async #awaitRate(): Promise<void> {
-    const waitMs = this.#parts.history.rateLimiter?.ask() ?? 0;
-    if (waitMs > 0) await this.#parts.platformRetry.pause(waitMs);
   }
 
   /** Must not throw. */

@@ -2,7 +2,6 @@ import type { ChannelAddress } from "../../core/ids.ts";
 import type { ChannelOnPlatform, InboundMessage } from "../../core/message.ts";
 import type { RateLimiter } from "../shared/rate-limiter.ts";
 
-/** A message in the platform's history. */
 export interface HistoryMessage {
   readonly id: string;
   /** Time of the last edit; null: no edit. */

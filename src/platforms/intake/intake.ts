@@ -34,9 +34,9 @@ export interface IntakeParts {
   readonly catchUpMaxAgeMs: number;
   readonly now: () => Date;
   /** Longest wait of a channel's events for the fetch of earlier missed messages. Default: 10 s. */
-  readonly holdMs?: number;
+  readonly holdMs?: number | undefined;
   /** First and longest delay before a failed fetch is retried. Default: 500 ms and 60 s. */
-  readonly backOff?: Backoff;
+  readonly backOff?: Backoff | undefined;
   /** How often the listening watermark is moved. Default: a minute. */
   readonly watermarkEveryMs?: number;
 }
@@ -148,7 +148,7 @@ export class Intake {
       settled: async () => this.#settled(),
       isComplete: () => this.#isConnected && this.isComplete,
       write: async (at) => this.#moveWatermark(platform, at),
-      ...(watermarkEveryMs !== undefined && { everyMs: watermarkEveryMs }),
+      everyMs: watermarkEveryMs,
     });
   }
 
@@ -235,7 +235,8 @@ export class Intake {
 
   /** True: of all events that are no longer waiting here, none is missing without being recorded as missing. */
   get isComplete(): boolean {
-    return !this.#closing.signal.aborted && !this.#isResuming && this.#isDone;
+    if (this.#closing.signal.aborted || this.#isResuming) return false;
+    return this.#missedEvents.isDone && this.#discovery.isDone && this.#gaps.isDone;
   }
 
   /** Resolves when every event handed in is stored, and nothing is being fetched. */
@@ -307,7 +308,7 @@ export class Intake {
       await this.#missedEvents.openGapOf(home);
       this.#openThread(home, undiscovered);
       const gap = (await this.#gaps.waitFor(home.channel.name)) ?? undiscovered;
-      if (event.type === "message") await this.#backfill.fillBefore(event, gap);
+      if (event.type === "message") await this.#backfill.fillBefore(event, gap, gap === null);
       return taken(await this.#pendingChanges.receive(event));
     } catch (error) {
       const isLater = event.type !== "message" || !(error instanceof UnstorableError);
@@ -360,12 +361,6 @@ export class Intake {
     this.#gaps.open({ channel, kind, workspace, ...(place !== undefined && { place }), afterId });
   }
 
-  /** Leaves messages to the thread's own gap and records that gap: the parent's gap may close first. */
-  async #leaveTo(thread: string): Promise<void> {
-    const gap = this.#gaps.of(thread);
-    if (gap !== null) await this.#parts.ledger.keepGap(gap);
-  }
-
   /** Finds the gaps of a new connection. Nothing is stored until they are known. */
   #findGaps(sought: "all" | "recorded"): void {
     if (this.#isResuming) {
@@ -403,8 +398,10 @@ export class Intake {
     if (event.type === "message") {
       const { name } = event.channel;
       if (name !== channel.name && isRoot(channel, event.id)) return;
-      if (name !== channel.name && this.#gaps.has(name)) return this.#leaveTo(name);
-      await this.#backfill.fillBeforeFetched(event, name === channel.name ? gap : null);
+      const own = name !== channel.name && this.#gaps.has(name) ? this.#gaps.of(name) : null;
+      // The parent's gap may close first.
+      if (own !== null) return this.#parts.ledger.keepGap(own);
+      await this.#backfill.fillBefore(event, name === channel.name ? gap : null, false);
     }
     await this.#receiveOrLeave(event, gap);
   }
@@ -417,11 +414,6 @@ export class Intake {
       if (!(error instanceof UnstorableError)) throw error;
       this.#warn("event_refused", event, where, error);
     }
-  }
-
-  /** True: every missing message is recorded as missing. */
-  get #isDone(): boolean {
-    return this.#missedEvents.isDone && this.#discovery.isDone && this.#gaps.isDone;
   }
 
   /** Must not throw: the watermark is moved again soon. */

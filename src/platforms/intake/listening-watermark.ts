@@ -7,7 +7,7 @@ export interface ListeningWatermarkParts {
   /** Stores the watermark. Must not throw. */
   readonly write: (heardTo: Date) => Promise<void>;
   /** Interval of checks, ms. Default: a minute. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 60_000;

@@ -35,7 +35,10 @@ export class MissedEvents {
     if (this.#searches.has(name)) return;
     const search = Symbol(name);
     this.#searches.set(name, search);
-    void this.#search(name, where, begun, search).finally(() => this.#end(name, search));
+    const open = async (): Promise<void> => this.#open(name, where, search);
+    void begun
+      .then(async () => this.#parts.platformRetry.until("gap_not_found", Number.POSITIVE_INFINITY, open))
+      .finally(() => this.#end(name, search));
   }
 
   /**
@@ -47,18 +50,6 @@ export class MissedEvents {
     const { name } = home.channel;
     const search = this.#searches.get(name);
     if (search !== undefined) await this.#open(name, async () => Promise.resolve([home]), search);
-  }
-
-  async #search(
-    name: string,
-    where: FindActiveChannels,
-    begun: Promise<unknown>,
-    search: symbol,
-  ): Promise<void> {
-    await begun;
-    await this.#parts.platformRetry.until("gap_not_found", Number.POSITIVE_INFINITY, async () =>
-      this.#open(name, where, search),
-    );
   }
 
   async #open(name: string, where: FindActiveChannels, search: symbol): Promise<void> {

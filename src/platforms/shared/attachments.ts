@@ -37,6 +37,9 @@ export interface AttachmentReader {
   readonly hear?: (sound: InboundSound) => Promise<Transcript>;
 }
 
+/** Names the files without fetching them. */
+export const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
+
 /**
  * Whether a message's files are read: for a message that is neither answered nor context, nothing is downloaded. Pure.
  * @param isTalk it is addressed, or said in a thread that takes part
@@ -145,7 +148,7 @@ async function readBytes(file: AttachedFile, bytes: Uint8Array, reader: Attachme
     case "pdf":
       return { text: pdfText(label, await readPdf(bytes)) };
     case "other":
-      return { text: isSound(file) ? await soundText(label, file, { bytes, content, reader }) : label };
+      return { text: isSound(file) ? await soundText(label, file, bytes, content.type, reader) : label };
   }
 }
 
@@ -179,17 +182,10 @@ function typeOf({ type }: AttachedFile, content: FileContent): string {
 async function soundText(
   label: string,
   { name, voice }: AttachedFile,
-  {
-    bytes,
-    content,
-    reader: { hear },
-  }: {
-    readonly bytes: Uint8Array;
-    readonly content: FileContent & { readonly kind: "other" };
-    readonly reader: AttachmentReader;
-  },
+  bytes: Uint8Array,
+  type: string | null,
+  { hear }: AttachmentReader,
 ): Promise<string> {
-  const { type } = content;
   // A sound alone may stand in the container of a film.
   if (hear === undefined || type === null || !/^(?:audio|video)\//.test(type)) return label;
   const sound = { name: soundName(name, type), type, bytes, durationS: voice?.durationS ?? null };
@@ -229,14 +225,11 @@ function pdfText(label: string, reading: PdfReading): string {
   switch (reading.kind) {
     case "text": {
       const { pages, shown, text } = reading;
-      const all = `${pages} ${pages === 1 ? "page" : "pages"}`;
+      const all = pagesOf(reading);
       return `${labelled(label, shown < pages ? `the first ${shown} of ${all}` : all)}\n${fenced(text)}`;
     }
     case "wordless":
-      return labelled(
-        label,
-        `${reading.pages} ${reading.pages === 1 ? "page" : "pages"} of pictures without words`,
-      );
+      return labelled(label, `${pagesOf(reading)} of pictures without words`);
     case "locked":
       return labelled(label, "not read: it needs a password");
     case "damaged":
@@ -246,6 +239,10 @@ function pdfText(label: string, reading: PdfReading): string {
     case "too large":
       return labelled(label, "not read: it takes too much memory");
   }
+}
+
+function pagesOf({ pages }: { readonly pages: number }): string {
+  return `${pages} ${pages === 1 ? "page" : "pages"}`;
 }
 
 function quoted(content: string): string {

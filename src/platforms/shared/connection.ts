@@ -18,7 +18,6 @@ export interface Session {
 }
 
 export interface ConnectionParts {
-  /** The platform's name, for the log. */
   readonly platform: string;
   /**
    * Opens a session, which keeps itself alive over what the platform's client can mend.
@@ -32,7 +31,7 @@ export interface ConnectionParts {
    * First and longest wait before it is opened again, give or take a quarter. Default: 1 s and 20 s. Errors that an operator
    * has to fix are retried less often.
    */
-  readonly backOff?: Backoff;
+  readonly backOff?: Backoff | undefined;
   /** How long `start` waits for the first attempt. Default: 10 s. */
   readonly startMs?: number;
 }

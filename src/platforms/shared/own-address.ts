@@ -1,3 +1,5 @@
+import { isSecure } from "../../network/proxies.ts";
+
 /** The hosts to which a platform's token and people's messages may be sent. */
 export interface OwnHosts {
   /** Public names, each with its subdomains, over TLS. */
@@ -18,7 +20,6 @@ export function ownAddress(address: string, { hosts, apiUrl }: OwnHosts): URL | 
   return isOwn ? url : null;
 }
 
-const isSecure = ({ protocol }: URL): boolean => protocol === "https:" || protocol === "wss:";
 const isSocket = ({ protocol }: URL): boolean => protocol === "ws:" || protocol === "wss:";
 
 function isPublic(url: URL, hosts: readonly string[]): boolean {

@@ -10,7 +10,7 @@ export interface PlatformRetryOptions {
   readonly platform: string;
   readonly log: Logger;
   /** First and longest wait before something is tried again, give or take a quarter. Default: 500 ms and 20 s. */
-  readonly backOff?: Backoff;
+  readonly backOff?: Backoff | undefined;
   /** Ends all waiting. */
   readonly signal: AbortSignal;
 }

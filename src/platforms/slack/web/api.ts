@@ -1,7 +1,8 @@
 import { webApi } from "@slack/bolt";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { proxyErrorIn } from "../../../network/use-proxies.ts";
+import { errorCode } from "../../../core/errors.ts";
+import { causesOf, proxyErrorIn } from "../../../network/use-proxies.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import { boltLogger } from "../connection/bolt-logger.ts";
 import type { ChannelRenames } from "../channel-renames.ts";
@@ -12,7 +13,6 @@ export interface SlackApiOptions {
   readonly token: string;
   /** Null: Slack's own. */
   readonly apiUrl: string | null;
-  /** Timeout of a call, ms. */
   readonly timeoutMs: number;
   readonly log: Logger;
   /** Default: Slack's ids are Weir's. */
@@ -20,14 +20,7 @@ export interface SlackApiOptions {
 }
 
 /** Options of each Web API client. Retries are off: a retried post would appear twice. */
-export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, "token">): {
-  slackApiUrl: string;
-  retryConfig: { retries: number };
-  rejectRateLimitedCalls: boolean;
-  timeout: number;
-  logger: ReturnType<typeof boltLogger>;
-  fetch: typeof fetch;
-} {
+export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, "token">) {
   return {
     slackApiUrl: `${apiUrl ?? "https://slack.com/api"}/`,
     retryConfig: { retries: 0 },
@@ -35,7 +28,7 @@ export function clientOptions({ apiUrl, timeoutMs, log }: Omit<SlackApiOptions, 
     timeout: timeoutMs,
     logger: boltLogger(log),
     fetch: fetchWithoutRedirects,
-  };
+  } satisfies webApi.WebClientOptions;
 }
 
 /** Replaces the client's own refusal of a redirect, which only reports a failed connection. */
@@ -51,10 +44,10 @@ const fetchWithoutRedirects: typeof fetch = async (input, init) => {
 /** The Web API with one token. */
 export class SlackApi {
   readonly #client: webApi.WebClient;
-  readonly #renames: ChannelRenames | null;
+  readonly #renames: ChannelRenames | undefined;
 
   constructor(options: SlackApiOptions) {
-    this.#renames = options.renames ?? null;
+    this.#renames = options.renames;
     this.#client = new webApi.WebClient(options.token, clientOptions(options));
   }
 
@@ -62,7 +55,7 @@ export class SlackApi {
   async #call(method: string, args: Record<string, unknown>): Promise<webApi.WebAPICallResult> {
     const renames = this.#renames;
     const { channel } = args;
-    if (renames === null || typeof channel !== "string") return this.#ask(method, args);
+    if (renames === undefined || typeof channel !== "string") return this.#ask(method, args);
     const id = renames.newestId(channel);
     try {
       return await this.#ask(method, { ...args, channel: id });
@@ -89,7 +82,9 @@ export class SlackApi {
     schema: Schema,
   ): Promise<z.output<Schema>> {
     const answer = await this.#call(method, args);
-    const result = schema.safeParse(this.#renames === null ? answer : withFirstIds(answer, this.#renames));
+    const result = schema.safeParse(
+      this.#renames === undefined ? answer : withFirstIds(answer, this.#renames),
+    );
     if (result.success) return result.data;
     throw new SlackError("unavailable", `Slack answered ${method} with something that cannot be read.`, {
       cause: result.error,
@@ -143,23 +138,14 @@ export function toSlackError(method: string, error: unknown): SlackError {
   return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
 }
 
-function causesOf(error: unknown): readonly Error[] {
-  const causes: Error[] = [];
-  for (let one: unknown = error; one instanceof Error; one = "original" in one ? one.original : one.cause)
-    causes.push(one);
-  return causes;
-}
-
-const withCode = z.object({ code: z.string() });
-
 /** The reason behind `fetch failed`, from its causes. */
 function reasonOf(error: unknown): string {
   const proxy = proxyErrorIn(error);
   if (proxy !== null) return proxy.message;
   for (const one of causesOf(error)) {
     if (one.name === "TimeoutError") return "it took too long";
-    const coded = withCode.safeParse(one);
-    if (coded.success && !coded.data.code.startsWith("slack_")) return coded.data.code;
+    const code = errorCode(one);
+    if (code !== "" && !code.startsWith("slack_")) return code;
   }
   return "the connection failed";
 }
