@@ -10,8 +10,8 @@ import { TYPED_HISTORY } from "../../store/database/data-folder.ts";
 export function openTypedHistory(config: Config): InputHistory | undefined {
   if (!config.terminal.history) return undefined;
   const secrets = secretsOf(config);
-  return openHistoryFile({
-    path: join(config.database.dataDir, TYPED_HISTORY),
-    holdsSecret: (text) => holdsSecret(text) || withoutSecrets(text, secrets) !== text,
-  });
+  return openHistoryFile(
+    join(config.database.dataDir, TYPED_HISTORY),
+    (text) => holdsSecret(text) || withoutSecrets(text, secrets) !== text,
+  );
 }

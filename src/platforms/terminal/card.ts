@@ -3,6 +3,7 @@ import { cellWidth } from "../../text/columns.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { gaugeRows } from "../../text/gauge.ts";
 import { wrapText } from "./drawing/row-filler.ts";
+import { colouring } from "./style.ts";
 
 const MAX_BAR_WIDTH = 40;
 const MIN_BAR_WIDTH = 10;
@@ -12,7 +13,7 @@ const INDENT = "  ";
 /** Colours of the terminal's own sixteen, as SGR parameters. */
 const TONES: Readonly<Record<Card["tone"], string>> = { calm: "32", warning: "33", critical: "31" };
 
-export interface CardLook {
+interface CardLook {
   readonly colour: boolean;
   /** Cells in a row of the terminal; 0: it does not say. */
   readonly columns: number;
@@ -20,8 +21,7 @@ export interface CardLook {
 
 /** A card as rows for a terminal, without a last line break. The words say all that the colours say. Pure. */
 export function drawCard({ title, summary, tone, bar, fields, lists }: Card, look: CardLook): string {
-  const sgr = (on: string, off: string) => (text: string) =>
-    look.colour && text !== "" ? `\u001B[${on}m${text}\u001B[${off}m` : text;
+  const sgr = colouring(look.colour);
   const [bold, dim, toned] = [sgr("1", "22"), sgr("2", "22"), sgr(TONES[tone], "39")];
   const width = Math.max(
     MIN_BAR_WIDTH,

@@ -10,17 +10,14 @@ export class OutputClosedError extends WeirError {
 export class Output {
   readonly #stream: Writable;
   readonly #closed = Promise.withResolvers<void>();
+  /** Resolves when the output is closed; never rejects. */
+  readonly closed = this.#closed.promise;
   #isClosed = false;
 
   constructor(stream: Writable) {
     this.#stream = stream;
     stream.on("error", this.#onClosed);
     stream.on("close", this.#onClosed);
-  }
-
-  /** Resolves when the output is closed; never rejects. */
-  get closed(): Promise<void> {
-    return this.#closed.promise;
   }
 
   get isClosed(): boolean {

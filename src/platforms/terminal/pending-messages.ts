@@ -21,8 +21,7 @@ export class PendingMessages {
 
   /** Is there one that nothing was said to yet? */
   get isAnyUnanswered(): boolean {
-    for (const { isBeingAnswered } of this.#pending.values()) if (!isBeingAnswered) return true;
-    return false;
+    return this.#pending.values().some(({ isBeingAnswered }) => !isBeingAnswered);
   }
 
   /** In the order of their arrival. */
@@ -77,37 +76,29 @@ export class PendingMessages {
 
   /** The first piece of the answer is being shown. */
   beginAnswer(channel: string, ids: readonly string[]): void {
-    this.#update(channel, ids, (pending) => {
-      pending.isBeingAnswered = true;
-    });
+    this.#update(channel, ids, { isBeingAnswered: true });
   }
 
   settle(channel: string, ids: readonly string[], outcome: SettledTurn["outcome"]): void {
-    this.#update(channel, ids, (pending) => {
-      pending.outcome = outcome;
-    });
+    this.#update(channel, ids, { outcome });
   }
 
   deliver(channel: string, ids: readonly string[]): void {
-    this.#update(channel, ids, (pending) => {
-      pending.delivered = true;
-    });
+    this.#update(channel, ids, { delivered: true });
   }
 
   /** Resolves at the next moment, or now, when nothing is pending. */
   async idle(): Promise<void> {
     if (this.#pending.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#idleWaiters.push(resolve);
-    });
+    await new Promise<void>((resolve) => void this.#idleWaiters.push(resolve));
   }
 
-  #update(channel: string, ids: readonly string[], change: (pending: Pending) => void): void {
+  #update(channel: string, ids: readonly string[], change: Partial<Pending>): void {
     for (const id of ids) {
       const key = keyOf(channel, id);
       const pending = this.#pending.get(key);
       if (pending === undefined) continue;
-      change(pending);
+      Object.assign(pending, change);
       if (isFinished(pending)) this.#remove(key);
     }
   }

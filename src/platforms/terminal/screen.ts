@@ -20,7 +20,7 @@ interface ScreenHandlers {
   onInterrupt(): void;
 }
 
-export interface ScreenOptions {
+interface ScreenOptions {
   readonly input: TerminalInput;
   readonly stream: Writable & { readonly columns?: number; readonly rows?: number };
   readonly output: Output;
@@ -256,15 +256,12 @@ export class Screen {
     this.#input.off("keypress", this.#onKeypress);
     this.#input.release();
     this.#options.stream.off("resize", this.#onResize);
-    this.#leave(`${this.#backToText(rows)}${PASTE_MODE_OFF}`);
-    this.#options.handlers.onEnd();
-  };
-
-  #leave(text: string): void {
-    this.#options.output.write(text).catch((error: unknown) => {
+    const { output, handlers } = this.#options;
+    output.write(`${this.#backToText(rows)}${PASTE_MODE_OFF}`).catch((error: unknown) => {
       if (!(error instanceof OutputClosedError)) throw error;
     });
-  }
+    handlers.onEnd();
+  };
 }
 
 /** Editors of a line have no line breaks. */

@@ -47,6 +47,12 @@ export class TerminalPlatform implements Platform {
   readonly #turns: TurnFeed;
   readonly #newId: () => string;
   readonly #closed = Promise.withResolvers<void>();
+  /**
+   * Resolves when the session is over: at Ctrl-D or `/quit`; in `lines` and `jsonl` at the end of the input, once every message
+   * is answered, skipped, stopped or failed with a word; in every mode when the output is closed, and after `stopIntake` and
+   * dispose.
+   */
+  readonly closed = this.#closed.promise;
   #unsubscribe = (): void => undefined;
   /** Ids and texts of the latest messages that are written in their final form. */
   readonly #final = new BoundedMap<string>(MAX_REMEMBERED);
@@ -78,15 +84,6 @@ export class TerminalPlatform implements Platform {
       serves: (address) =>
         !this.#output.isClosed && address.platform === PLATFORM_NAME && presenter.serves(address.name),
     };
-  }
-
-  /**
-   * Resolves when the session is over: at Ctrl-D or `/quit`; in `lines` and `jsonl` at the end of the input, once every message
-   * is answered, skipped, stopped or failed with a word; in every mode when the output is closed, and after `stopIntake` and
-   * dispose.
-   */
-  get closed(): Promise<void> {
-    return this.#closed.promise;
   }
 
   /** Messages of this session that still wait for their end. */

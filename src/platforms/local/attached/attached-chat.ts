@@ -4,7 +4,6 @@ import type { OutboundMessage } from "../../../core/message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import { PlatformError, type PlatformCommand, type PlatformInbox } from "../../platform.ts";
 import { PLATFORM_NAME } from "../../terminal/intake.ts";
-import type { SettledTurn } from "../../terminal/turn-news.ts";
 import { toAnswer, toCommand, toInbound, toText } from "../messages.ts";
 import { JsonLines } from "./json-lines.ts";
 import {
@@ -14,7 +13,7 @@ import {
   type Hello,
   helloSchema,
   PROTOCOL,
-  type ShownText,
+  type TurnEnding,
   versionSchema,
 } from "./wire.ts";
 
@@ -32,13 +31,6 @@ export interface ChatHost {
   takeUp(): Promise<void>;
   /** How the turn of a message of a terminal channel ended; null: it has not yet, or there is no such message. */
   endOf(channel: string, messageId: string): Promise<TurnEnding | null>;
-}
-
-/** How a turn ended, and the delivered part of its answer. */
-export interface TurnEnding {
-  readonly settled: SettledTurn;
-  /** The delivered answer; null: there is no answer, or it is still to be delivered. */
-  readonly answer: { readonly id: string; readonly message: ShownText } | null;
 }
 
 /** Most unread output of a chat, UTF-8 bytes. A chat that was suspended (Ctrl-Z) for longer is cut off, and attaches again. */

@@ -127,7 +127,14 @@ async function connect(
  * repeats unanswered requests: messages under the same ids, so that none is accepted twice.
  */
 export class DaemonLink implements PlatformInbox {
-  readonly turns: TurnFeed;
+  readonly turns: TurnFeed = {
+    on: (listener) => {
+      this.#listeners.add(listener);
+      return () => this.#listeners.delete(listener);
+    },
+  };
+  /** The daemon's greeting when the chat attached first. */
+  readonly welcome: Welcome;
   readonly #options: LinkOptions;
   readonly #questions = new Map<number, Question>();
   readonly #listeners = new Set<(news: TurnNews) => void>();
@@ -140,17 +147,8 @@ export class DaemonLink implements PlatformInbox {
   private constructor(options: LinkOptions, connected: Connected) {
     this.#options = options;
     this.#connected = connected;
-    this.turns = {
-      on: (listener) => {
-        this.#listeners.add(listener);
-        return () => this.#listeners.delete(listener);
-      },
-    };
     this.welcome = connected.welcome;
   }
-
-  /** The daemon's greeting when the chat attached first. */
-  readonly welcome: Welcome;
 
   /**
    * @returns null: there is no daemon to attach to

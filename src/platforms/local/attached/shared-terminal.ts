@@ -1,11 +1,13 @@
-import type { Socket } from "node:net";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chmod, rename, rm, stat } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
 import type { Logger } from "pino";
 import { unlessAborted } from "../../../async/deadline.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelAddress, parseAddress } from "../../../core/ids.ts";
 import type { InboundMessage, OutboundMessage } from "../../../core/message.ts";
 import {
-  type CatchUpLedger,
   type Platform,
   type PlatformCapabilities,
   PlatformError,
@@ -15,7 +17,6 @@ import { PLATFORM_NAME } from "../../terminal/intake.ts";
 import type { TurnFeed } from "../../terminal/turn-news.ts";
 import type { TerminalPlatform } from "../../terminal/terminal-platform.ts";
 import { AttachedChat, type ChatHost } from "./attached-chat.ts";
-import { ChatListener } from "./chat-listener.ts";
 import type { DaemonLine } from "./wire.ts";
 
 export interface SharedTerminalOptions {
@@ -27,6 +28,7 @@ export interface SharedTerminalOptions {
   readonly log: Logger;
 }
 
+const MAX_CHATS = 256;
 /** Answers are written in a terminal as they come. */
 const AT_ONCE = { intervalMs: 0 };
 
@@ -71,7 +73,7 @@ export class SharedTerminal implements Platform {
     this.#host = host;
   }
 
-  async start(inbox: PlatformInbox, _ledger?: CatchUpLedger): Promise<void> {
+  async start(inbox: PlatformInbox): Promise<void> {
     const { own, socket, turns, log } = this.#options;
     this.#isOpen = true;
     await own?.start(this.#overheard(inbox, null));
@@ -175,5 +177,55 @@ export class SharedTerminal implements Platform {
     await chat.serve(this.#overheard(inbox, chat), () => this.#chats.add(chat));
     this.#chats.delete(chat);
     this.#connections.delete(chat);
+  }
+}
+
+/**
+ * Listens on a Unix socket, in a folder that is closed to other accounts. An existing socket is replaced at once: it belongs to
+ * a killed daemon, or to one that makes way for this.
+ */
+class ChatListener implements AsyncDisposable {
+  readonly #path: string;
+  readonly #server: Server;
+  /** The socket's inode, which distinguishes it from a later daemon's in the same place. */
+  #inode = 0n;
+  #opening: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(path: string, onChat: (socket: Socket) => void) {
+    this.#path = path;
+    this.#server = createServer(onChat);
+    this.#server.maxConnections = MAX_CHATS;
+  }
+
+  /** @throws Error if the socket cannot be made */
+  async open(): Promise<void> {
+    this.#opening = this.#open();
+    await this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    const unfinished = `${this.#path}.${randomBytes(4).toString("hex")}`;
+    this.#server.listen(unfinished);
+    await once(this.#server, "listening");
+    // A failed accept (no file descriptor is left) must not end the daemon.
+    this.#server.on("error", () => undefined);
+    await chmod(unfinished, 0o600);
+    this.#inode = (await stat(unfinished, { bigint: true })).ino;
+    await rename(unfinished, this.#path);
+  }
+
+  /** Accepts no more chats; attached ones stay. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Only once: a later socket in its place is another daemon's, and may have the same number.
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    this.#server.close();
+    const there = await stat(this.#path, { bigint: true }).catch(() => null);
+    if (there?.ino === this.#inode) await rm(this.#path, { force: true });
   }
 }

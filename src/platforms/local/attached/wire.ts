@@ -21,16 +21,14 @@ const shown = textSchema.extend({ channel: z.string(), speaker: z.string().optio
 /** A text for people, with the parts that a terminal draws. */
 export type ShownText = z.output<typeof shown>;
 
-/** How the turn of a message ended; null: it has not yet. */
-export const outcomesSchema = z.array(
-  z
-    .object({
-      settled: settledTurnSchema,
-      /** The delivered answer; null: there is no answer, or it is on its way. */
-      answer: z.object({ id: z.string(), message: shown }).nullable(),
-    })
-    .nullable(),
-);
+const turnEnding = z.object({
+  settled: settledTurnSchema,
+  /** The delivered answer; null: there is no answer, or it is on its way. */
+  answer: z.object({ id: z.string(), message: shown }).nullable(),
+});
+export type TurnEnding = z.output<typeof turnEnding>;
+/** How the turn of each message ended; null: it has not yet. */
+export const outcomesSchema = z.array(turnEnding.nullable());
 
 /** The first line of a chat. */
 export const helloSchema = z.object({

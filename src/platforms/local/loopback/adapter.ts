@@ -14,21 +14,17 @@ export interface LoopbackOptions {
   /** Where the loopback service is: `http://127.0.0.1:4321`. */
   readonly url: string;
   readonly log: FeedLog;
-  /** Default: edits at most every 50 ms. */
-  readonly streaming?: PlatformCapabilities["streaming"];
   /** Default: 1,000,000 UTF-16 units. */
   readonly maxTextLength?: number;
   /** A send without an answer fails after this time. Default: 10 s. */
   readonly sendTimeoutMs?: number;
-  /** How long one request for events stays open. Default: 25 s. */
-  readonly pollMs?: number;
   /** First and longest wait before trying again. Default: 100 ms and 10 s. */
   readonly backOff?: Backoff;
 }
 
-const DEFAULT_STREAMING = { intervalMs: 50 };
 const DEFAULT_SEND_TIMEOUT_MS = 10_000;
-const DEFAULT_POLL_MS = 25_000;
+/** How long one request for events stays open. */
+const POLL_MS = 25_000;
 const DEFAULT_BACK_OFF = { fromMs: 100, toMs: 10_000 };
 
 /**
@@ -57,12 +53,12 @@ class LoopbackPlatform implements Platform {
       log: options.log,
       // Without a user and a password.
       url: originOf(options.url),
-      pollMs: options.pollMs ?? DEFAULT_POLL_MS,
+      pollMs: POLL_MS,
       timeoutMs: this.#timeoutMs,
       backOff: options.backOff ?? DEFAULT_BACK_OFF,
     });
     this.capabilities = {
-      streaming: options.streaming ?? DEFAULT_STREAMING,
+      streaming: { intervalMs: 50 },
       takesIdempotencyKeys: true,
       maxTextLength: Math.min(options.maxTextLength ?? MAX_TEXT_LENGTH, MAX_TEXT_LENGTH),
       serves: (channel) => channel.platform === PLATFORM_NAME,

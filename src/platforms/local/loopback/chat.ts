@@ -152,11 +152,8 @@ export class LoopbackChat {
   }
 
   #messages(channel: string): Map<string, ChatMessage> {
-    let messages = this.#channels.get(channel);
-    if (messages === undefined) {
-      messages = new Map();
-      this.#channels.set(channel, messages);
-    }
+    const messages = this.#channels.get(channel) ?? new Map<string, ChatMessage>();
+    this.#channels.set(channel, messages);
     return messages;
   }
 

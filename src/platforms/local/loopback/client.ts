@@ -1,6 +1,6 @@
 import { jsonOf } from "../../../core/json.ts";
 import type { z } from "zod";
-import { errorMessage } from "../../../core/errors.ts";
+import { errorCode, errorMessage } from "../../../core/errors.ts";
 import { redirectIn } from "../../../text/redirect.ts";
 import { PlatformError } from "../../platform.ts";
 
@@ -80,12 +80,7 @@ function refused(response: Response, text: string): PlatformError {
   const { status } = response;
   const retryAfterMs = retryAfter(response.headers.get("retry-after"));
   const message = `the loopback service refused (${status}): ${text.slice(0, 200)}`;
-  return new PlatformError(
-    PLATFORM_NAME,
-    kindOf(status),
-    message,
-    retryAfterMs === undefined ? {} : { retryAfterMs },
-  );
+  return new PlatformError(PLATFORM_NAME, kindOf(status), message, { retryAfterMs });
 }
 
 function kindOf(status: number): PlatformError["kind"] {
@@ -105,7 +100,6 @@ function retryAfter(header: string | null): number | undefined {
 /** The message `fetch failed` has the reason in its cause. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code =
-    typeof cause === "object" && cause !== null && "code" in cause ? ` (${String(cause.code)})` : "";
-  return `${errorMessage(cause)}${code}`;
+  const code = errorCode(cause);
+  return code === "" ? errorMessage(cause) : `${errorMessage(cause)} (${code})`;
 }

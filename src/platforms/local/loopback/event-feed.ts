@@ -111,7 +111,8 @@ export class EventFeed {
       );
       if (this.#state.kind === "waiting") log.info({}, `The loopback service at ${url} answers again.`);
       if (this.#state.kind !== "connected") this.#become("connected", null);
-      this.#meet(page.server);
+      // A service that was started again numbers its events from one.
+      if (this.#underWay?.server !== page.server) this.#underWay = new EventsUnderWay(page.server);
       return page.events;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
@@ -126,11 +127,6 @@ export class EventFeed {
 
   #become(kind: ConnectionState["kind"], why: string | null): void {
     this.#state = { kind, since: new Date(), why, isOperators: false };
-  }
-
-  /** A service that was started again numbers its events from one. */
-  #meet(server: string): void {
-    if (this.#underWay?.server !== server) this.#underWay = new EventsUnderWay(server);
   }
 
   /** Hands an event over after those of its channel. */
@@ -148,7 +144,9 @@ export class EventFeed {
   async #handOver(event: LoopbackEvent, inbox: PlatformInbox): Promise<boolean> {
     if (this.#stopped.signal.aborted) return false;
     if (event.type !== "command") return await this.#receive(toInbound(PLATFORM_NAME, event), inbox);
-    this.#command(event, inbox);
+    // Later events do not wait for a command.
+    const work = this.#runCommand(event, inbox).finally(() => this.#commands.delete(work));
+    this.#commands.add(work);
     return true;
   }
 
@@ -207,12 +205,6 @@ export class EventFeed {
       log.error({ id, why: errorMessage(error) }, "a loopback event can't be stored: it is left out");
     }
     return true;
-  }
-
-  /** Later events do not wait for a command. */
-  #command(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): void {
-    const work = this.#runCommand(event, inbox).finally(() => this.#commands.delete(work));
-    this.#commands.add(work);
   }
 
   async #runCommand(event: LoopbackEvent & { type: "command" }, inbox: PlatformInbox): Promise<void> {

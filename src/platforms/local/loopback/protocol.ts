@@ -93,7 +93,6 @@ export function lengthOf(event: LoopbackEvent): number {
   return "text" in event ? event.text.length : 0;
 }
 
-/** An event, by its number. */
 const position = z.strictObject({ channel: z.string(), number: z.int().min(0) });
 export type Position = z.output<typeof position>;
 

@@ -1,11 +1,10 @@
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { errorMessage, OperatorError, unreachable } from "../../../core/errors.ts";
 import { type ChatMessage, type JournalLine, LoopbackChat } from "./chat.ts";
-import { FaultScript } from "./faults.ts";
 import { hostsOf, localOnly, nameInUrl } from "../local-only.ts";
 import {
   commandAnswer,
@@ -23,7 +22,6 @@ import {
 } from "./protocol.ts";
 import { pause } from "../../../async/clock.ts";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { readBody } from "./request-body.ts";
 import { z } from "zod";
 
 export interface LoopbackServerOptions {
@@ -50,18 +48,13 @@ export async function startLoopbackServer(options: LoopbackServerOptions = {}): 
   let hosts: readonly string[] = [];
   const app = createApp(new LoopbackChat(options.now ?? (() => new Date())), () => hosts, shutdown.signal);
   const server = createAdaptorServer({ fetch: app.fetch });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => {
-      reject(
-        new OperatorError(`The loopback service can't listen on ${host}:${port}: ${error.message}`, {
-          cause: error,
-        }),
-      );
-    });
-    server.listen(port, host, resolve);
+  server.listen(port, host);
+  await once(server, "listening").catch((error: unknown) => {
+    const why = `The loopback service can't listen on ${host}:${port}: ${errorMessage(error)}`;
+    throw new OperatorError(why, { cause: error });
   });
   const address = server.address();
-  const taken = isInfo(address) ? address.port : port;
+  const taken = typeof address === "object" && address !== null ? address.port : port;
   hosts = hostsOf(host, taken);
   return {
     url: `http://${nameInUrl(host)}:${taken}`,
@@ -98,8 +91,48 @@ function createApp(chat: LoopbackChat, hosts: () => readonly string[], shutdown:
   return app;
 }
 
-function isInfo(address: string | AddressInfo | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
+/**
+ * The JSON body of a request.
+ * @throws HTTPException (415, 400) that says what is wrong with it
+ */
+async function readBody<Schema extends z.ZodType>(c: Context, schema: Schema): Promise<z.output<Schema>> {
+  // A browser sends other types for any page without a preflight request.
+  if (!/^application\/json[ \t]*(?:;|$)/i.test(c.req.header("content-type") ?? "")) {
+    throw new HTTPException(415, { message: "a body needs the header content-type: application/json" });
+  }
+  let value: unknown;
+  try {
+    value = await c.req.json();
+  } catch (error) {
+    throw new HTTPException(400, { message: "the body is not JSON", cause: error });
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const why = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+  throw new HTTPException(400, { message: why });
+}
+
+/** The faults that were asked for, in that order. */
+class FaultScript {
+  readonly #faults: { readonly fault: Fault; left: number }[] = [];
+
+  add(fault: Fault): void {
+    this.#faults.push({ fault, left: fault.times });
+  }
+
+  clear(): void {
+    this.#faults.length = 0;
+  }
+
+  /** Uses up one occurrence of the first fault of this operation. @returns null: there is none */
+  take(operation: Fault["operation"]): Fault | null {
+    const index = this.#faults.findIndex(({ fault }) => fault.operation === operation);
+    const next = this.#faults[index];
+    if (next === undefined) return null;
+    next.left -= 1;
+    if (next.left === 0) this.#faults.splice(index, 1);
+    return next.fault;
+  }
 }
 
 const MAX_KEY_LENGTH = 500;
@@ -158,11 +191,11 @@ function botRoutes(chat: LoopbackChat, faults: FaultScript, shutdown: AbortSigna
         : { id, outcome: "edited", status: 200 };
     }),
   );
-  app.post("/commands/:id/answer", async (c) => {
-    return chat.answerCommand(c.req.param("id"), await readBody(c, commandAnswer))
+  app.post("/commands/:id/answer", async (c) =>
+    chat.answerCommand(c.req.param("id"), await readBody(c, commandAnswer))
       ? c.json({})
-      : c.json({ error: "no such command" }, 404);
-  });
+      : c.json({ error: "no such command" }, 404),
+  );
   return app;
 }
 

@@ -163,11 +163,7 @@ export class InteractivePresenter implements Presenter {
   /** Shows a newcomer the state of the conversation, or an introduction. */
   async #recap(inbox: PlatformInbox): Promise<void> {
     if (!this.#session.commands.some(({ name }) => name === RECAP)) return;
-    const answer = await runCommand(inbox, this.#session, {
-      name: RECAP,
-      argument: "",
-      asker: this.#speaker,
-    });
+    const answer = await this.#run(inbox, RECAP);
     await this.#remark(displayable(answerText(answer)).trimEnd());
   }
 
@@ -249,11 +245,7 @@ export class InteractivePresenter implements Presenter {
   }
 
   async #stop(inbox: PlatformInbox): Promise<void> {
-    const answer = await runCommand(inbox, this.#session, {
-      name: "stop",
-      argument: "",
-      asker: this.#speaker,
-    });
+    const answer = await this.#run(inbox, "stop");
     if (answer !== STOPPED) await this.#show(answer);
   }
 
@@ -338,7 +330,7 @@ export class InteractivePresenter implements Presenter {
     const near = nearestSessionCommand(name, this.#session.commands);
     if (near !== null) return `There is no command /${name}. Did you mean /${near}?`;
     if (name === HELP.name && argument === "") return firstHelp(this.#session.commands);
-    const answer = await runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
+    const answer = await this.#run(inbox, name, argument);
     // All of the person's messages are deleted, so their input history is deleted too.
     if (name === "forget" && readForgetMe(argument)?.isConfirmed === true) {
       this.#session.history?.clear();
@@ -347,6 +339,10 @@ export class InteractivePresenter implements Presenter {
     if (name === HELP.name) return `${answerText(answer).trimEnd()}\n${SCREEN_HELP}`;
     if (name === "export" && argument !== PRINTED) return await this.#save(answerText(answer), argument);
     return answer;
+  }
+
+  async #run(inbox: PlatformInbox, name: string, argument = ""): Promise<CommandAnswer> {
+    return runCommand(inbox, this.#session, { name, argument, asker: this.#speaker });
   }
 
   async #save(text: string, name: string): Promise<string> {

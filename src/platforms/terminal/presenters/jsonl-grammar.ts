@@ -2,29 +2,6 @@ import { z } from "zod";
 import { storableText } from "../../../text/text.ts";
 import { ZONED_TIME } from "../../../text/time.ts";
 
-/** The commands of a script, one JSON object a line. */
-export type JsonlCommand =
-  | {
-      readonly type: "message";
-      readonly author: string;
-      readonly text: string;
-      /** Undefined: one is made. */
-      readonly id: string | undefined;
-      /** Undefined: now. */
-      readonly at: Date | undefined;
-      /** Undefined: the session's own channel. */
-      readonly channel: string | undefined;
-      readonly addressed: boolean;
-    }
-  | { readonly type: "edit"; readonly id: string; readonly text: string }
-  | { readonly type: "delete"; readonly id: string }
-  | { readonly type: "stop"; readonly channel: string };
-
-export type ParsedLine =
-  | { readonly ok: true; readonly command: JsonlCommand }
-  /** `id`: the line's id, if it has one, for the script. */
-  | { readonly ok: false; readonly why: string; readonly id: string | undefined };
-
 const MAX_NAME_LENGTH = 200;
 
 /** A name that a script gives: of a person, a channel or a message. */
@@ -36,20 +13,41 @@ export const nameSchema = z
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must not hold control characters");
 const name = nameSchema.transform(storableText);
 
-const message = z.strictObject({
-  author: name,
-  text: z.string().refine((text) => text.trim() !== "", "must not be blank"),
-  id: name.optional(),
-  at: z.iso
-    .datetime({ offset: true, message: ZONED_TIME })
-    .transform((text) => new Date(text))
-    .optional(),
-  channel: name.optional(),
-  listen: z.boolean().optional(),
-});
-const edit = z.strictObject({ edit: name, text: z.string() });
-const deletion = z.strictObject({ delete: name });
-const stop = z.strictObject({ stop: name });
+const message = z
+  .strictObject({
+    author: name,
+    text: z.string().refine((text) => text.trim() !== "", "must not be blank"),
+    /** Default: one is made. */
+    id: name.optional(),
+    /** Default: now. */
+    at: z.iso
+      .datetime({ offset: true, message: ZONED_TIME })
+      .transform((text) => new Date(text))
+      .optional(),
+    /** Default: the session's own channel. */
+    channel: name.optional(),
+    listen: z.boolean().optional(),
+  })
+  .transform(({ author, text, id, at, channel, listen }) => {
+    return { type: "message" as const, author, text, id, at, channel, addressed: listen !== true };
+  });
+const edit = z
+  .strictObject({ edit: name, text: z.string() })
+  .transform(({ edit: id, text }) => ({ type: "edit" as const, id, text }));
+const deletion = z
+  .strictObject({ delete: name })
+  .transform(({ delete: id }) => ({ type: "delete" as const, id }));
+const stop = z
+  .strictObject({ stop: name })
+  .transform(({ stop: channel }) => ({ type: "stop" as const, channel }));
+
+/** The commands of a script, one JSON object a line. */
+export type JsonlCommand = z.output<typeof message | typeof edit | typeof deletion | typeof stop>;
+
+type ParsedLine =
+  | { readonly ok: true; readonly command: JsonlCommand }
+  /** `id`: the line's id, if it has one, for the script. */
+  | { readonly ok: false; readonly why: string; readonly id: string | undefined };
 
 /** Reads one line of `weir chat --jsonl`. Never throws: an error of a line is a value. */
 export function parseJsonlLine(line: string): ParsedLine {
@@ -71,32 +69,16 @@ export function parseJsonlLine(line: string): ParsedLine {
 }
 
 function parseObject(value: object): ParsedLine {
-  if ("edit" in value) {
-    const result = edit.safeParse(value);
-    if (!result.success) return refused(result.error, value.edit);
-    return { ok: true, command: { type: "edit", id: result.data.edit, text: result.data.text } };
-  }
-  if ("delete" in value) {
-    const result = deletion.safeParse(value);
-    if (!result.success) return refused(result.error, value.delete);
-    return { ok: true, command: { type: "delete", id: result.data.delete } };
-  }
-  if ("stop" in value) {
-    const result = stop.safeParse(value);
-    if (!result.success) return refused(result.error, undefined);
-    return { ok: true, command: { type: "stop", channel: result.data.stop } };
-  }
-  const result = message.safeParse(value);
-  if (!result.success) return refused(result.error, "id" in value ? value.id : undefined);
-  const { author, text, id, at, channel, listen } = result.data;
-  return {
-    ok: true,
-    command: { type: "message", author, text, id, at, channel, addressed: listen !== true },
-  };
+  if ("edit" in value) return parseAs(edit, value, value.edit);
+  if ("delete" in value) return parseAs(deletion, value, value.delete);
+  if ("stop" in value) return parseAs(stop, value, undefined);
+  return parseAs(message, value, "id" in value ? value.id : undefined);
 }
 
-function refused(error: z.ZodError, id: unknown): ParsedLine {
-  const why = error.issues
+function parseAs(schema: z.ZodType<JsonlCommand>, value: object, id: unknown): ParsedLine {
+  const result = schema.safeParse(value);
+  if (result.success) return { ok: true, command: result.data };
+  const why = result.error.issues
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join(".")}: ${issue.message}`))
     .join("; ");
   return {

@@ -100,13 +100,13 @@ export class JsonlPresenter implements Presenter {
   /** Resolves once the line was accepted: there was room, and its place in its channel's order is fixed. */
   async #handle(line: InputLine, inbox: PlatformInbox): Promise<void> {
     if (line.type === "too_long") {
-      await this.#report({ line: line.number, why: "the line is too long" });
+      await this.#tell({ type: "error", line: line.number, why: "the line is too long" });
       return;
     }
     if (line.text.trim() === "") return;
     const parsed = parseJsonlLine(line.text);
     if (!parsed.ok) {
-      await this.#report({ line: line.number, id: parsed.id, why: parsed.why });
+      await this.#tell({ type: "error", line: line.number, id: parsed.id, why: parsed.why });
       return;
     }
     const { command } = parsed;
@@ -129,21 +129,13 @@ export class JsonlPresenter implements Presenter {
   #toMessage(command: JsonlCommand & { type: "message" }): InboundMessage {
     return {
       type: "message",
-      ...this.#placeOf(command),
+      ...placeOf(command.channel ?? this.#session.channel),
       id: command.id ?? this.#session.newId(),
       author: { id: command.author, name: command.author, isBot: false },
       text: command.text,
       at: command.at ?? this.#session.now(),
       addressed: command.addressed,
     };
-  }
-
-  #placeOf({
-    channel = this.#session.channel,
-  }: {
-    readonly channel?: string | undefined;
-  }): ChannelOnPlatform {
-    return { channel: { platform: PLATFORM_NAME, name: channel }, kind: "channel", workspace: "" };
   }
 
   async #say(message: InboundMessage, line: number, inbox: PlatformInbox): Promise<void> {
@@ -156,7 +148,7 @@ export class JsonlPresenter implements Presenter {
       this.#session.pending.accept(channel, id);
       return;
     }
-    await this.#report({ line, id, channel, why: whyRefused(intake) });
+    await this.#tell({ type: "error", line, id, channel, why: whyRefused(intake) });
   }
 
   async #change(
@@ -173,28 +165,15 @@ export class JsonlPresenter implements Presenter {
       await this.#tell({ type: "accepted", id, seq: receipt.seq, change: type });
       if (type === "delete") this.#session.pending.forgetId(id);
     } else {
-      await this.#report({ line, id, why: whyRefused(receipt) });
+      await this.#tell({ type: "error", line, id, why: whyRefused(receipt) });
     }
   }
 
   async #stop(channel: string, inbox: PlatformInbox): Promise<void> {
-    const command = {
-      name: "stop",
-      argument: "",
-      asker: this.#session.speaker,
-      where: this.#placeOf({ channel }),
-    };
+    const { speaker: asker } = this.#session;
+    const command = { name: "stop", argument: "", asker, where: placeOf(channel) };
     const text = answerText(await runCommand(inbox, this.#session, command));
     await this.#tell({ type: "command", channel, name: "stop", text });
-  }
-
-  async #report(problem: {
-    line: number;
-    id?: string | undefined;
-    channel?: string;
-    why: string;
-  }): Promise<void> {
-    await this.#tell({ type: "error", ...problem });
   }
 
   /** Writes a line without a caller that waits. A closed output ends the session elsewhere. */
@@ -209,6 +188,10 @@ export class JsonlPresenter implements Presenter {
   async #write(value: object): Promise<void> {
     await this.#session.output.write(`${displayableJson(value)}\n`);
   }
+}
+
+function placeOf(channel: string): ChannelOnPlatform {
+  return { channel: { platform: PLATFORM_NAME, name: channel }, kind: "channel", workspace: "" };
 }
 
 function whyRefused(intake: Exclude<Intake, { outcome: "accepted" | "duplicate" }>): string {

@@ -1,7 +1,7 @@
 import { KeyedQueue } from "../../../async/keyed-queue.ts";
 
 /** Where a line belongs: a channel, a message id, or both. An edit names the id alone. */
-export interface Route {
+interface Route {
   readonly channel?: string;
   readonly id?: string;
 }
@@ -47,9 +47,7 @@ export class JsonlRoutes {
 
   async #take(lane: string, task: () => Promise<void>): Promise<void> {
     while (this.#inFlight >= this.#maxInFlight) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
+      await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     }
     this.#inFlight += 1;
     void this.#lanes.add(lane, task).finally(() => {

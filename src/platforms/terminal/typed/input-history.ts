@@ -11,17 +11,12 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Commands that name content to delete. */
 const FORGETTING = /^\s*\/forget\b/i;
 
-export interface HistoryFileOptions {
-  /** Its folder is there. */
-  readonly path: string;
-  readonly holdsSecret: (text: string) => boolean;
-}
-
 /**
  * The terminal's input history, in a file that only its owner may read: a JSON text a line, the newest last. A file that cannot
  * be read or written costs only the history.
+ * @param path its folder is there
  */
-export function openHistoryFile({ path, holdsSecret }: HistoryFileOptions): InputHistory {
+export function openHistoryFile(path: string, holdsSecret: (text: string) => boolean): InputHistory {
   const lines = readLines(path);
   let isOff = false;
   return {

@@ -1,4 +1,5 @@
 import type { PlatformCommand } from "../../platform.ts";
+import type { Session } from "../presenters/presenter.ts";
 
 export type TypedLine =
   | { readonly type: "empty" }
@@ -12,13 +13,6 @@ export type TypedLine =
   | { readonly type: "raw" }
   /** A line without a valid meaning, and the advice for it. */
   | { readonly type: "mistake"; readonly why: string };
-
-export interface TypedLineContext {
-  /** The author of lines that name no speaker. */
-  readonly speaker: string;
-  /** Several people share the terminal: `name: text` speaks as that name. */
-  readonly multi: boolean;
-}
 
 export const AS: PlatformCommand = {
   name: "as",
@@ -46,7 +40,7 @@ const SPEAKER = /^([^\s:/]{1,40}):\s+(\S[^]*)$/;
 const MAX_NAME_LENGTH = 40;
 
 /** Pure: what a typed (or pasted, then of several lines) text means. */
-export function readTypedLine(line: string, context: TypedLineContext): TypedLine {
+export function readTypedLine(line: string, context: Pick<Session, "speaker" | "multi">): TypedLine {
   const text = line.trim();
   if (text === "") return { type: "empty" };
   if (text.startsWith("//")) return { type: "message", speaker: context.speaker, text: text.slice(1) };

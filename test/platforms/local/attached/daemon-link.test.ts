@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { OutboundMessage, Receipt } from "../../../../src/core/message.ts";
 import { OperatorError } from "../../../../src/core/errors.ts";
 import { PlatformError } from "../../../../src/platforms/platform.ts";
-import type { TurnEnding } from "../../../../src/platforms/local/attached/attached-chat.ts";
+import type { TurnEnding } from "../../../../src/platforms/local/attached/wire.ts";
 import { until } from "../../../support/patience.ts";
 import { jsonLines } from "../../terminal/terminal-harness.ts";
 import { attach, type Chat, HOST, sayHello, serve } from "./attached-harness.ts";

@@ -12,8 +12,7 @@ function folder(context: TestContext): string {
   return join(path, "history");
 }
 
-const open = (path: string): InputHistory =>
-  openHistoryFile({ path, holdsSecret: (text) => text.includes("hunter2") });
+const open = (path: string): InputHistory => openHistoryFile(path, (text) => text.includes("hunter2"));
 
 describe("what was typed", () => {
   test("is there in the next session, the newest first, for the file's owner alone", (context) => {
