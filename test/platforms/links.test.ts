@@ -1,8 +1,9 @@
-// proves: src/platforms/discord/outbound/link.ts, src/platforms/slack/address.ts
+// proves: src/platforms/discord/adapter.ts, src/platforms/slack/address.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linkTo as discordLink } from "../../src/platforms/discord/outbound/link.ts";
-import { addressOf, linkTo as slackLink } from "../../src/platforms/slack/address.ts";
+import type { ChannelAddress } from "../../src/core/ids.ts";
+import { linkTo as discordLink } from "../../src/platforms/discord/adapter.ts";
+import { addressOf, linkTo } from "../../src/platforms/slack/address.ts";
 
 test("Discord: a message's link names its server and its channel; a thread's root stands in the channel of the thread", () => {
   const address = { platform: "discord", name: "200" };
@@ -16,6 +17,9 @@ test("Discord: a message's link names its server and its channel; a thread's roo
   for (const id of ["reaction/300/u-1/👍", "command/0b1c", "", "300/x"])
     assert.equal(discordLink(channel, id), null, id);
 });
+
+const slackLink = (url: string, address: ChannelAddress, id: string): string | null =>
+  linkTo(url, address, id, (channel) => channel);
 
 test("Slack: a message's link is that of its team; a reply in a thread opens the thread", () => {
   const url = "https://acme.slack.com/";

@@ -3,8 +3,8 @@
  * interfaces and `platforms/intake`; it reaches the log only through the inbox and ledger that it is given.
  */
 
-import type { Logger } from "pino";
 import type { DiscordConfig } from "./row.ts";
+import type { AdapterParts } from "../row.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import { Cache } from "../../async/cache.ts";
 import { BoundedMap } from "../../async/bounded-map.ts";
@@ -18,7 +18,6 @@ import {
   notConnectedYet,
   type Platform,
   type PlatformCapabilities,
-  type PlatformCommand,
   type PlatformInbox,
   type Transcripts,
 } from "../platform.ts";
@@ -26,7 +25,7 @@ import { DiscordApi, PLATFORM_NAME, parsed } from "./rest/api.ts";
 import { Directory } from "./rest/directory.ts";
 import { listGuilds } from "./rest/guilds.ts";
 import { DiscordHistory } from "./rest/history.ts";
-import { linkTo } from "./outbound/link.ts";
+import { isSnowflake } from "./snowflake.ts";
 import { People } from "./rest/people.ts";
 import { Poster } from "./outbound/poster.ts";
 import { MessageReader } from "./inbound/reader.ts";
@@ -41,13 +40,8 @@ import { DISCORD_TIMING, type DiscordTiming } from "./timing.ts";
 import { Routes } from "discord.js";
 import { z } from "zod";
 
-export interface DiscordOptions {
+export interface DiscordOptions extends AdapterParts {
   readonly config: DiscordConfig;
-  readonly log: Logger;
-  /** Commands that Discord lists after a slash. */
-  readonly commands: readonly PlatformCommand[];
-  /** The connections that this daemon has; default: all. */
-  readonly shardHomes?: ShardHomes;
   /** Default: the wall clock. */
   readonly now?: () => Date;
   /** For tests. */
@@ -57,6 +51,7 @@ export interface DiscordOptions {
 /** Discord accepts 2,000 characters: the rest is for mentions and tables. */
 const MAX_TEXT_LENGTH = 1900;
 const MAX_LAST_MESSAGES = 10_000;
+const opened = z.object({ id: z.string() });
 
 /** Discord through its gateway and REST API. */
 export function createDiscord(options: DiscordOptions): Platform {
@@ -100,7 +95,7 @@ class DiscordPlatform implements Platform {
     this.#directory = directory;
     this.#people = people;
     const transcripts = (): Transcripts | undefined => this.#inbox?.transcripts;
-    this.#reader = new MessageReader({ directory, people, apiUrl: config.apiUrl, transcripts, log });
+    this.#reader = new MessageReader({ directory, people, apiUrl, transcripts, log });
     this.#poster = new Poster({ api, identity, directory, people, lastMessages, timing, log });
     this.capabilities = {
       streaming: { intervalMs: timing.streamMs },
@@ -145,7 +140,7 @@ class DiscordPlatform implements Platform {
       log,
       now,
     };
-    this.#shards = new Shards(shared, { count: config.shards });
+    this.#shards = new Shards(shared, config.shards);
     await this.#shards.start();
   }
 
@@ -170,8 +165,11 @@ class DiscordPlatform implements Platform {
     await this.#poster.react(channel, messageId, emoji);
   }
 
+  /** Discord creates a missing one. */
   async directChannel(person: string): Promise<ChannelAddress> {
-    return await directChannel(this.#api, person);
+    const body = { recipient_id: person };
+    const answer = await this.#api.call({ method: "POST", route: Routes.userChannels(), body });
+    return { platform: PLATFORM_NAME, name: parsed(opened, answer).id };
   }
 
   async linkTo(channel: LinkedChannel, messageId: string): Promise<string | null> {
@@ -196,14 +194,11 @@ class DiscordPlatform implements Platform {
   }
 }
 
-const opened = z.object({ id: z.string() });
-
-/** The channel of the direct messages with a person; Discord creates a missing one. @throws PlatformError */
-async function directChannel(api: DiscordApi, person: string): Promise<ChannelAddress> {
-  const answer = await api.call({
-    method: "POST",
-    route: Routes.userChannels(),
-    body: { recipient_id: person },
-  });
-  return { platform: PLATFORM_NAME, name: parsed(opened, answer).id };
+/** A message's address in Discord; null: the id is not a message's, but such as a reaction's. Pure. */
+export function linkTo({ address, workspace, place }: LinkedChannel, messageId: string): string | null {
+  if (!isSnowflake(messageId)) return null;
+  // A thread's root message has the thread's id, and is in the parent channel.
+  const parent = place?.parent?.id;
+  const channel = messageId === address.name && parent !== undefined ? parent : address.name;
+  return `https://discord.com/channels/${workspace === "" ? "@me" : workspace}/${channel}/${messageId}`;
 }

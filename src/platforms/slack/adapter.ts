@@ -5,8 +5,8 @@
  */
 
 import type { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
-import type { Logger } from "pino";
 import type { SlackConfig } from "./row.ts";
+import type { AdapterParts } from "../row.ts";
 import type { Card } from "../../core/card.ts";
 import type { ChannelAddress } from "../../core/ids.ts";
 import type { OutboundMessage, ChannelOnPlatform } from "../../core/message.ts";
@@ -21,7 +21,6 @@ import {
   notConnectedYet,
   type Platform,
   type PlatformCapabilities,
-  type PlatformCommand,
   type PlatformInbox,
   type Transcripts,
 } from "../platform.ts";
@@ -42,7 +41,7 @@ import { AgentThreads } from "./outbound/agent-threads.ts";
 import { toBlocks } from "./outbound/card.ts";
 import { feedbackOf } from "./outbound/feedback.ts";
 import { fitMrkdwn } from "./outbound/mrkdwn.ts";
-import { People } from "./web/people.ts";
+import { KnownPeople } from "../shared/known-people.ts";
 import { Recipients } from "./web/recipients.ts";
 import { StreamBudget } from "./web/stream-budget.ts";
 import { Streams } from "./outbound/streams.ts";
@@ -56,11 +55,8 @@ import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
 import { UpdateBudget } from "./web/update-budget.ts";
 import { type JoinedChannel, joinedPage } from "./inbound/payload.ts";
 
-export interface SlackOptions {
+export interface SlackOptions extends AdapterParts {
   readonly config: SlackConfig;
-  readonly log: Logger;
-  /** The commands of `/weir`. */
-  readonly commands: readonly PlatformCommand[];
   /** Default: the wall clock. */
   readonly now?: () => Date;
   /** For tests. */
@@ -100,15 +96,10 @@ class SlackPlatform implements Platform {
     this.#options = options;
     this.#timing = { ...SLACK_TIMING, ...options.timing };
     const { apiUrl, botToken } = config;
-    this.#apiOptions = {
-      token: botToken,
-      apiUrl,
-      timeoutMs: this.#timing.callMs,
-      log,
-      renames: this.#renames,
-    };
+    const { callMs: timeoutMs, postMs } = this.#timing;
+    this.#apiOptions = { token: botToken, apiUrl, timeoutMs, log, renames: this.#renames };
     const api = new SlackApi(this.#apiOptions);
-    const people = new People();
+    const people = new KnownPeople();
     const recipients = new Recipients();
     this.#names = new Names(api, log);
     const agentView = new AgentView(config.agentView);
@@ -119,7 +110,7 @@ class SlackPlatform implements Platform {
     const { readEveryMs } = this.#timing;
     this.#history = new SlackHistory({ api, reader: this.#reader, names: this.#names, readEveryMs });
     const { streamMs: intervalMs, firstPieceMs: firstAfterMs, lookAgainMs } = this.#timing;
-    const patient = new SlackApi({ ...this.#apiOptions, timeoutMs: this.#timing.postMs });
+    const patient = new SlackApi({ ...this.#apiOptions, timeoutMs: postMs });
     const budget = new UpdateBudget();
     const streamBudget = new StreamBudget();
     const content = new Content(people, config.feedbackButtons);
@@ -172,7 +163,6 @@ class SlackPlatform implements Platform {
     const { config, log, now = () => new Date() } = this.#options;
     this.#renames.use(ledger);
     const { backOff, holdMs } = this.#timing;
-    const waits = backOff === undefined ? {} : { backOff };
     const intake = new Intake({
       platform: PLATFORM_NAME,
       account: async () => {
@@ -185,13 +175,13 @@ class SlackPlatform implements Platform {
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
       now,
-      ...waits,
-      ...(holdMs !== undefined && { holdMs }),
+      backOff,
+      holdMs,
     });
     this.#intake = intake;
     const handlers = this.#handlers(inbox, ledger, intake);
     const open = async (signal: AbortSignal): Promise<Session> => this.#open(handlers, signal);
-    this.#connection = new Connection({ platform: PLATFORM_NAME, open, log, ...waits });
+    this.#connection = new Connection({ platform: PLATFORM_NAME, open, log, backOff });
     await this.#connection.start();
   }
 
@@ -270,8 +260,6 @@ class SlackPlatform implements Platform {
     const reader = this.#reader;
     const renames = this.#renames;
     const api = new SlackApi(this.#apiOptions);
-    const onStopped = async (channel: ChannelAddress, user: string): Promise<void> =>
-      this.#stopped(channel, user);
     const events = new SlackEvents({
       api,
       names: this.#names,
@@ -281,7 +269,7 @@ class SlackPlatform implements Platform {
       ledger,
       renames,
       log,
-      onStopped,
+      onStopped: async (channel, user) => this.#stopped(channel, user),
       agentView: this.#agentView,
       agentThreads: new AgentThreads({ api, reader, inbox, log }),
     });
@@ -340,12 +328,10 @@ class SlackPlatform implements Platform {
     const { intake } = config;
     if (intake.mode === "http")
       return await openHttpSession({ ...intake, createApp: create, handlers, log, onListening });
-    const { apiUrl } = config;
     const { appToken } = intake;
-    return await openSocketSession(
-      { appToken, apiUrl, createApp: create, handlers, log, timing: this.#timing },
-      signal,
-    );
+    const { apiUrl } = config;
+    const parts = { appToken, apiUrl, createApp: create, handlers, log, timing: this.#timing };
+    return await openSocketSession(parts, signal);
   }
 
   async #whoAmI(): Promise<Bot> {

@@ -41,7 +41,7 @@ export function linkTo(
   teamUrl: string,
   address: ChannelAddress,
   id: string,
-  newestId: (channel: string) => string = (channel) => channel,
+  newestId: (channel: string) => string,
 ): string | null {
   const message = parseMessageId(id);
   if (message === null || teamUrl === "") return null;

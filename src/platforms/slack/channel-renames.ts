@@ -1,4 +1,4 @@
-import { BoundedMap } from "../../async/bounded-map.ts";
+import { Cache } from "../../async/cache.ts";
 import type { ChannelRename } from "../../core/message.ts";
 import type { CatchUpLedger } from "../platform.ts";
 import { PLATFORM_NAME } from "./address.ts";
@@ -17,7 +17,7 @@ export class ChannelRenames {
   #first: ReadonlyMap<string, string> = new Map();
   #newest: ReadonlyMap<string, string> = new Map();
   /** Channels for which the log was asked: another daemon may have heard of their new id. */
-  readonly #met = new BoundedMap<Promise<void>>(MAX_MET);
+  readonly #met = new Cache<void>(MAX_MET);
   /** Changes that are being noted: a message under the new id may follow at once. */
   #noting: Promise<unknown> = Promise.resolve();
 
@@ -40,14 +40,7 @@ export class ChannelRenames {
   async meet(id: string): Promise<void> {
     await this.#noting;
     // One look for all that ask meanwhile: they go on in their order.
-    const meeting = this.#met.get(id) ?? this.read();
-    this.#met.set(id, meeting);
-    try {
-      await meeting;
-    } catch (error) {
-      this.#met.delete(id);
-      throw error;
-    }
+    await this.#met.get(id, async () => ({ value: await this.read(), forMs: Number.POSITIVE_INFINITY }));
   }
 
   /** @throws WeirError if the database does not answer */

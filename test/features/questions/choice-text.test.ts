@@ -1,4 +1,4 @@
-// proves: src/features/questions/choice-text.ts, src/platforms/slack/outbound/buttons.ts, src/platforms/discord/outbound/components.ts
+// proves: src/features/questions/choice-text.ts, src/platforms/slack/outbound/content.ts, src/platforms/discord/outbound/components.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActionRowBuilder, ButtonBuilder } from "discord.js";
@@ -7,7 +7,7 @@ import type { QuestionRow } from "../../../src/features/questions/question-rows.
 import type { QuestionStyle } from "../../../src/features/questions/question-text.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { toRows } from "../../../src/platforms/discord/outbound/components.ts";
-import { toButtonBlocks } from "../../../src/platforms/slack/outbound/buttons.ts";
+import { toButtonBlocks } from "../../../src/platforms/slack/outbound/content.ts";
 
 const STYLE: QuestionStyle = {
   agent: "Weir",

@@ -10,7 +10,7 @@ import {
 import { agentId } from "../../../src/core/ids.ts";
 import { toDiscord } from "../../../src/platforms/discord/outbound/content.ts";
 import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
-import { MAX_SECTION } from "../../../src/platforms/slack/outbound/buttons.ts";
+import { MAX_SECTION } from "../../../src/platforms/slack/outbound/content.ts";
 import { fitMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
 import type { QuestionRow } from "../../../src/features/questions/question-rows.ts";
 

@@ -1,4 +1,4 @@
-// proves: src/platforms/slack/outbound/buttons.ts, src/platforms/shared/pressed-command.ts
+// proves: src/platforms/slack/outbound/content.ts, src/platforms/shared/pressed-command.ts
 // On Slack an approval is asked for with buttons: a press is the command that it stands for, answered to whoever presses.
 import assert from "node:assert/strict";
 import { test } from "node:test";

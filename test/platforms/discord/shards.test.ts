@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { pause } from "../../../src/async/clock.ts";
 import { createDiscord } from "../../../src/platforms/discord/adapter.ts";
 import { Logins } from "../../../src/platforms/discord/gateway/logins.ts";
-import { shardOf } from "../../../src/platforms/discord/gateway/shard-of.ts";
+import { shardOf } from "../../../src/platforms/discord/gateway/shard-intake.ts";
 import { DiscordApi } from "../../../src/platforms/discord/rest/api.ts";
 import type { DiscordConfig } from "../../../src/platforms/discord/row.ts";
 import { DISCORD_TIMING } from "../../../src/platforms/discord/timing.ts";

@@ -2,7 +2,6 @@ import { BoundedMap } from "../../../async/bounded-map.ts";
 
 export interface ReplayBufferParts<Event> {
   readonly take: (event: Event) => void;
-  /** The channel of an event; null: none. */
   readonly channelOf: (event: Event) => string | null;
   /** True: no search finds this event again, so it is held if others are dropped. */
   readonly isKept: (event: Event) => boolean;
@@ -43,7 +42,6 @@ export class ReplayBuffer<Event> {
     for (const one of held) this.#keep(one);
   }
 
-  /** True: events are held back. */
   get isHeld(): boolean {
     return this.#isHeld;
   }

@@ -20,7 +20,7 @@ import { ReplayBuffer } from "./replay-buffer.ts";
 import { GatewaySession } from "./session.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import { SettledSequence } from "./settled-sequence.ts";
-import { shardOf } from "./shard-of.ts";
+import { isSnowflake } from "../snowflake.ts";
 
 /** Parts that all connections of the bot share. */
 export interface IntakeParts extends Omit<EventParts, "intake" | "ledger"> {
@@ -82,7 +82,6 @@ export class ShardIntake {
   constructor(parts: IntakeParts, { shard, epoch }: HeldShard, shards: number) {
     const { config, inbox, history, identity, directory, log, now } = parts;
     const { backOff, holdMs } = parts.timing;
-    const wait = backOff === undefined ? {} : { backOff };
     const ledger = shardLedger(parts.ledger, shard, shards, parts.openGaps);
     this.#parts = parts;
     this.#shard = shard;
@@ -97,8 +96,8 @@ export class ShardIntake {
       log,
       catchUpMaxAgeMs: config.catchUpMaxAgeMs,
       now,
-      ...wait,
-      ...(holdMs !== undefined && { holdMs }),
+      backOff,
+      holdMs,
     });
     const events = new DiscordEvents({ ...parts, ledger, intake });
     this.#intake = intake;
@@ -123,7 +122,7 @@ export class ShardIntake {
       platform: PLATFORM_NAME,
       open: async (signal) => this.#open(signal),
       log,
-      ...wait,
+      backOff,
     });
   }
 
@@ -320,6 +319,14 @@ export class ShardIntake {
       log.debug({ platform: PLATFORM_NAME, why: errorMessage(error) }, "servers_not_counted");
     }
   }
+}
+
+/**
+ * The connection that reports a server's events, by Discord's formula. @param guildId "": direct messages, which the
+ * first one reports. Pure
+ */
+export function shardOf(guildId: string, shards: number): number {
+  return isSnowflake(guildId) ? Number((BigInt(guildId) >> 22n) % BigInt(shards)) : 0;
 }
 
 /**

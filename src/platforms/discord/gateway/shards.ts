@@ -7,17 +7,12 @@ import { isWrongToken, PLATFORM_NAME } from "../rest/api.ts";
 import { WRONG_TOKEN } from "../rest/api-errors.ts";
 import { type IntakeParts, ShardIntake } from "./shard-intake.ts";
 
-export interface ShardsOptions {
-  /** `auto`: the number that Discord recommends. */
-  readonly count: number | "auto";
-}
-
 /** From the worst to the best. */
 const KINDS = ["waiting", "connecting", "interrupted", "connected"] as const;
 
 export class Shards {
   readonly #parts: IntakeParts;
-  readonly #options: ShardsOptions;
+  readonly #configured: number | "auto";
   readonly #open = new Map<number, ShardIntake>();
   /** Lost connections that are being closed. */
   readonly #leaving = new Map<number, Promise<void>>();
@@ -28,16 +23,17 @@ export class Shards {
   /** 0: unknown yet. */
   #count = 0;
 
-  constructor(parts: IntakeParts, options: ShardsOptions) {
+  /** @param configured `auto`: the number of connections that Discord recommends */
+  constructor(parts: IntakeParts, configured: number | "auto") {
     const { log, timing } = parts;
     this.#parts = parts;
-    this.#options = options;
+    this.#configured = configured;
     this.#counting = new Connection({
       platform: PLATFORM_NAME,
       open: async () => this.#begin(),
       isQuiet: true,
       log,
-      ...(timing.backOff && { backOff: timing.backOff }),
+      backOff: timing.backOff,
     });
   }
 
@@ -83,8 +79,7 @@ export class Shards {
   }
 
   async #wanted(): Promise<number> {
-    const { count } = this.#options;
-    if (count !== "auto") return count;
+    if (this.#configured !== "auto") return this.#configured;
     try {
       return (await this.#parts.logins.information()).shards;
     } catch (error) {
@@ -114,16 +109,13 @@ export class Shards {
       const one = this.#open.get(shard);
       if (one === undefined) continue;
       this.#open.delete(shard);
-      const leaving = leave(one, deadline, this.#leaving.get(shard)).finally(() => {
+      // An earlier loss of the same connection may still be under way.
+      const left = Promise.all([one.leave(deadline), this.#leaving.get(shard)]).then(() => undefined);
+      const leaving = left.finally(() => {
         if (this.#leaving.get(shard) === leaving) this.#leaving.delete(shard);
       });
       this.#leaving.set(shard, leaving);
     }
     await Promise.all(shards.map(async (shard) => this.#leaving.get(shard)));
   }
-}
-
-/** @param before the same connection's earlier loss */
-async function leave(one: ShardIntake, deadline: AbortSignal, before?: Promise<void>): Promise<void> {
-  await Promise.all([one.leave(deadline), before]);
 }

@@ -1,5 +1,6 @@
 import { Routes } from "discord.js";
 import type { Logger } from "pino";
+import type { z } from "zod";
 import type { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { type ChannelOnPlatform, reactionId } from "../../../core/message.ts";
@@ -42,10 +43,7 @@ export interface EventParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
-interface Place {
-  readonly channel_id: string;
-  readonly guild_id?: string | undefined;
-}
+type Place = z.infer<typeof placePayload>;
 
 /** Failures of an unknown kind, half a minute apart in all, after which an event is given up. */
 const MAX_UNKNOWN = 6;

@@ -77,11 +77,7 @@ const poll = z.object({
 
 /** The parts of a message that people see. A forward has them without an author. */
 const seen = z.object({
-  content: z
-    .string()
-    .nullish()
-    .catch(null)
-    .transform((text) => text ?? ""),
+  content: textOrNone.transform((text) => text ?? ""),
   attachments: eachReadable(attachment),
   embeds: eachReadable(embed),
   components: eachReadable(component),
@@ -105,9 +101,11 @@ const quotedPayload = seen.extend({
 });
 export type QuotedPayload = z.infer<typeof quotedPayload>;
 
+/** The fields of every event of a channel. */
+const place = { channel_id: z.string(), guild_id: z.string().optional() };
+
 export const messagePayload = quotedPayload.extend({
-  channel_id: z.string(),
-  guild_id: z.string().optional(),
+  ...place,
   channel_type: z.number().optional(),
   member: memberPayload.optional(),
   /** Of a webhook that an application has made. */
@@ -125,26 +123,22 @@ export const messagesPayload = z.array(messagePayload);
 /** An update may hold only the ids and the changes. */
 export const updatePayload = z.object({
   id: z.string(),
-  channel_id: z.string(),
-  guild_id: z.string().optional(),
+  ...place,
   channel_type: z.number().optional(),
   edited_timestamp: z.string().nullish(),
   author: z.object({ id: z.string() }).optional(),
 });
 
-const deletedFrom = { channel_id: z.string(), guild_id: z.string().optional() };
-/** The fields of every event of a channel. */
-export const placePayload = z.object(deletedFrom);
-export const deletionPayload = z.object({ id: z.string(), ...deletedFrom });
-export const bulkDeletionPayload = z.object({ ids: z.array(z.string()), ...deletedFrom });
+export const placePayload = z.object(place);
+export const deletionPayload = z.object({ id: z.string(), ...place });
+export const bulkDeletionPayload = z.object({ ids: z.array(z.string()), ...place });
 
 export const emojiPayload = z.object({ id: z.string().nullish(), name: z.string().nullish() });
 
 export const reactionPayload = z.object({
   user_id: z.string(),
-  channel_id: z.string(),
   message_id: z.string(),
-  guild_id: z.string().optional(),
+  ...place,
   member: fullMember.optional(),
   emoji: emojiPayload,
 });
@@ -155,7 +149,7 @@ export const reactionRemovalPayload = z.object({
   message_id: z.string(),
   user_id: z.string().optional(),
   emoji: emojiPayload.optional(),
-  ...deletedFrom,
+  ...place,
 });
 export type ReactionRemovalPayload = z.infer<typeof reactionRemovalPayload>;
 

@@ -6,6 +6,7 @@ import {
   type AttachedFile,
   type AttachmentReader,
   hearing,
+  NO_FILES,
   readAttachments,
   type ReadAttachments,
   type SaidBy,
@@ -35,14 +36,12 @@ export interface ReaderParts {
   readonly log: Logger;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly bot: Bot;
   /** False: nothing is fetched; files are only named. */
   readonly isFull: boolean;
 }
 
-/** Only names the files. */
-const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
 const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
 
 /** Converts Discord's messages to Weir's: names for ids, files with contents. */

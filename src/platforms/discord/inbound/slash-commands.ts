@@ -1,19 +1,27 @@
 import {
+  type APIModalInteractionResponseCallbackData,
   ApplicationCommandOptionType,
   ApplicationCommandType,
+  ComponentType,
   InteractionResponseType,
   InteractionType,
   MessageFlags,
   RESTJSONErrorCodes,
   Routes,
+  TextInputStyle,
 } from "discord.js";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { CommandAnswer } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
 import { splitText } from "../../../text/split-message.ts";
-import { type CalledCommand, commandOfPress, formAlone, withWords } from "../../shared/pressed-command.ts";
-import { toModal } from "../outbound/form.ts";
+import {
+  type CalledCommand,
+  carried,
+  commandOfPress,
+  formAlone,
+  withWords,
+} from "../../shared/pressed-command.ts";
 import {
   COMMAND_FAILED,
   type CommandForm,
@@ -68,11 +76,8 @@ const saidAlready = z.object({ flags: z.number().default(0) });
 const MAX_PARTS = 10;
 const PART_LENGTH = 1900;
 
-/** A command that a person called, whose button a person pressed, or whose form a person sent. */
-interface Called extends CalledCommand {
-  /** Opened first. */
-  readonly form: CommandForm | null;
-}
+/** A command that a person called, whose button a person pressed, or whose form a person sent; its form is opened first. */
+type Called = NonNullable<ReturnType<typeof commandOfPress>>;
 
 /** Discord's own commands: registers them, runs them, and answers the asker alone. */
 export class SlashCommands {
@@ -130,9 +135,9 @@ export class SlashCommands {
 
   #calledBy({ type, data }: InteractionPayload): Called | null {
     const { commands } = this.#parts;
-    if (type === BUTTON_PRESSED) return commandOfPress(data?.custom_id ?? "", commands);
-    if (type === FORM_SENT) {
+    if (type === BUTTON_PRESSED || type === FORM_SENT) {
       const called = commandOfPress(data?.custom_id ?? "", commands);
+      if (type === BUTTON_PRESSED) return called;
       const words =
         data?.components?.find(({ component }) => component !== undefined)?.component?.value ?? "";
       return called && { ...withWords(called, words), form: null };
@@ -287,6 +292,25 @@ export class SlashCommands {
       : Routes.webhook(applicationId, token);
     await this.#parts.api.call({ method: isFirst ? "PATCH" : "POST", route, body, isAnonymous: true });
   }
+}
+
+/** A form as Discord's modal. Its id carries the command, as a button does. Pure. */
+function toModal(
+  { name: command, argument }: CalledCommand,
+  { title, label, maxLength }: CommandForm,
+): APIModalInteractionResponseCallbackData {
+  const text = {
+    type: ComponentType.TextInput,
+    custom_id: "words",
+    style: TextInputStyle.Paragraph,
+    required: true,
+    max_length: maxLength,
+  } as const;
+  return {
+    custom_id: carried({ command, argument }).slice(0, 100),
+    title,
+    components: [{ type: ComponentType.Label, label, component: text }],
+  };
 }
 
 /** A message of an answer: as a box, and as a text for where Discord refuses that. */

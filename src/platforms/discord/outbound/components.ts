@@ -80,7 +80,6 @@ export function shownIn(message: {
   return message.content === "" ? textIn(message.components) : message.content;
 }
 
-/** The texts of components. Pure. */
 export function textIn(components: readonly Component[]): string {
   const texts = (all: readonly Component[]): string[] =>
     all.flatMap(({ type, content, components: inner = [] }) =>

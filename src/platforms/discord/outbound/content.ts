@@ -1,7 +1,7 @@
 import { sliceWhole, storableText } from "../../../text/text.ts";
 import { withEmoji } from "../../shared/emoji.ts";
 import { outsideCode, piecesOf } from "./code.ts";
-import type { KnownNames } from "../rest/people.ts";
+import type { KnownNames } from "../../shared/known-people.ts";
 import { alignColumns, cellsOf, isTableRule } from "../../../text/markdown-table.ts";
 
 /** Discord's limit, counted in UTF-16 units, which are never fewer than its characters. */

@@ -30,11 +30,7 @@ export interface PosterParts {
   readonly log: Logger;
 }
 
-const posted = z.object({
-  id: z.string(),
-  content: z.string(),
-  components: componentsPayload,
-});
+const posted = z.object({ id: z.string(), content: z.string(), components: componentsPayload });
 
 /** Maximum remembered sent messages. */
 const MAX_REMEMBERED = 5000;
@@ -182,8 +178,8 @@ export class Poster {
     call: (body: object) => Promise<Answer>,
   ): Promise<Answer> {
     const { actions, channel, card } = message;
-    const text = bodyOf(content);
-    const { allowed_mentions } = text;
+    const allowed_mentions = { parse: [], users: content.users.slice(0, 100), replied_user: true };
+    const text = { content: content.content, allowed_mentions };
     // An earlier Weir has sent it as a text.
     const others = { content: null, embeds: null };
     if (card !== undefined) return call({ ...others, ...toCard(card), allowed_mentions });
@@ -286,13 +282,6 @@ export class Poster {
     if (((await this.#guildOf(channel)) ?? "") === "") return {};
     return { message_reference: { message_id: last, fail_if_not_exists: false } };
   }
-}
-
-function bodyOf({ content, users }: Content): {
-  readonly content: string;
-  readonly allowed_mentions: object;
-} {
-  return { content, allowed_mentions: { parse: [], users: users.slice(0, 100), replied_user: true } };
 }
 
 /** At most 25 characters. */

@@ -60,7 +60,7 @@ export class DiscordRefusal extends PlatformError {
     super(PLATFORM_NAME, kindOf(status, code), `Discord refused it: ${wordsOf(status, code)}`, {
       cause,
       isMessageGone: code === UNKNOWN_MESSAGE,
-      ...(editOf !== undefined && { editOf }),
+      editOf,
     });
     this.code = code;
     this.status = status;
@@ -205,7 +205,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown):
   });
 }
 
-function waitOf({ timeToReset, retryAfter }: RateLimitData): number {
+function waitOf({ timeToReset, retryAfter }: Pick<RateLimitData, "timeToReset" | "retryAfter">): number {
   return Math.max(timeToReset, retryAfter);
 }
 
@@ -215,11 +215,7 @@ export function toPlatformError(error: unknown): PlatformError {
   if (error instanceof DiscordAPIError)
     return new DiscordRefusal(error.status, typeof error.code === "number" ? error.code : 0, error);
   if (error instanceof RateLimitError)
-    return unavailable(
-      "Discord's rate limit is reached",
-      error,
-      Math.max(error.timeToReset, error.retryAfter),
-    );
+    return unavailable("Discord's rate limit is reached", error, waitOf(error));
   if (error instanceof HTTPError) return unavailable(`Discord answered ${error.status}`, error);
   const proxy = proxyErrorIn(error);
   if (proxy !== null) return unavailable(`Discord could not be reached: ${proxy.message}`, error);
@@ -230,8 +226,7 @@ export function toPlatformError(error: unknown): PlatformError {
 }
 
 function unavailable(message: string, cause: unknown, retryAfterMs?: number): PlatformError {
-  const options = retryAfterMs === undefined ? { cause } : { cause, retryAfterMs };
-  return new PlatformError(PLATFORM_NAME, "unavailable", message, options);
+  return new PlatformError(PLATFORM_NAME, "unavailable", message, { cause, retryAfterMs });
 }
 
 /** Codes of a place or message that is missing or not accessible. */

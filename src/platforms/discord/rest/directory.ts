@@ -1,5 +1,6 @@
 import { ChannelType, PermissionFlagsBits, Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
+import { Cache } from "../../../async/cache.ts";
 import type { ChannelOnPlatform, ChannelPrivacy } from "../../../core/message.ts";
 import { displayName } from "../../../text/text.ts";
 import { PlatformError } from "../../platform.ts";
@@ -20,20 +21,12 @@ import {
   threadsPayload,
 } from "../inbound/payload.ts";
 
-interface Role {
-  readonly name: string;
-  /** The bot that owns this role. */
-  readonly botId: string | null;
-  /** Bits, in decimal; undefined: not reported. */
-  readonly permissions: string | undefined;
-}
-
 interface Guild {
   readonly name: string;
-  readonly roles: Map<string, Role>;
+  readonly roles: Map<string, GuildPayload["roles"][number]>;
 }
 
-export interface ChannelInfo {
+interface ChannelInfo {
   readonly id: string;
   readonly type: number;
   readonly name: string;
@@ -56,6 +49,7 @@ const TELL_PRIVACY: ReadonlySet<string> = new Set([
 
 /** Maximum remembered threads, and DMs. Servers and channels have no limit. */
 const MAX_REMEMBERED = 10_000;
+const MAX_ASKING = 1000;
 
 /** Names of servers, channels, threads and roles, from the gateway; missing names are fetched. */
 export class Directory {
@@ -66,8 +60,9 @@ export class Directory {
   readonly #channels = new Map<string, ChannelInfo>();
   readonly #threads = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
   readonly #dms = new BoundedMap<ChannelInfo>(MAX_REMEMBERED);
-  readonly #asking = new Map<string, Promise<ChannelInfo | null>>();
-  readonly #askingGuild = new Map<string, Promise<void>>();
+  /** Calls under way. */
+  readonly #asking = new Cache<ChannelInfo | null>(MAX_ASKING);
+  readonly #askingGuild = new Cache<void>(MAX_ASKING);
   /** Servers whose channels are all known. */
   readonly #whole = new Set<string>();
   /** Servers that the gateway reported: their messages were heard from then on. */
@@ -92,50 +87,49 @@ export class Directory {
       case "GUILD_CREATE":
       case "GUILD_UPDATE": {
         // An unavailable server is reported with its id alone.
-        if (guildLeftPayload.parse(d).unavailable === true) return undefined;
+        if (guildLeftPayload.parse(d).unavailable === true) return;
         const guild = guildPayload.parse(d);
         this.#setGuild(guild);
-        if (t === "GUILD_UPDATE") return undefined;
+        if (t === "GUILD_UPDATE") return;
         this.#whole.add(guild.id);
         this.#told.add(guild.id);
-        return undefined;
+        return;
       }
       case "GUILD_DELETE": {
         const { id, unavailable } = guildLeftPayload.parse(d);
         if (unavailable !== true) this.#forgetGuild(id);
-        return undefined;
+        return;
       }
       case "GUILD_ROLE_CREATE":
       case "GUILD_ROLE_UPDATE": {
         const { guild_id: guildId, role } = rolePayload.parse(d);
-        this.#guilds.get(guildId)?.roles.set(role.id, toRole(role));
-        return undefined;
+        this.#guilds.get(guildId)?.roles.set(role.id, role);
+        return;
       }
       case "GUILD_ROLE_DELETE": {
         const { guild_id: guildId, role_id: roleId } = roleGonePayload.parse(d);
         this.#guilds.get(guildId)?.roles.delete(roleId);
-        return undefined;
+        return;
       }
       case "THREAD_LIST_SYNC": {
         const { guild_id: guildId, threads } = threadsPayload.parse(d);
         for (const thread of threads) this.#setChannel(thread, guildId);
-        return undefined;
+        return;
       }
       case "CHANNEL_CREATE":
       case "CHANNEL_UPDATE":
       case "THREAD_CREATE":
       case "THREAD_UPDATE":
         this.#setChannel(channelPayload.parse(d));
-        return undefined;
+        return;
       case "CHANNEL_DELETE":
       case "THREAD_DELETE": {
         const { id } = channelPayload.parse(d);
         this.#channels.delete(id);
         this.#threads.delete(id);
-        return undefined;
+        return;
       }
       default:
-        return undefined;
     }
   }
 
@@ -255,12 +249,8 @@ export class Directory {
     // The everyone role has the id of its server.
     const permissions = this.#guilds.get(guildId)?.roles.get(guildId)?.permissions;
     if (permissions === undefined || overwrites === undefined) return {};
-    return {
-      isPrivate: !isSeenByAll(
-        permissions,
-        overwrites.find(({ id }) => id === guildId),
-      ),
-    };
+    const ofAll = overwrites.find(({ id }) => id === guildId);
+    return { isPrivate: !isSeenByAll(permissions, ofAll) };
   }
 
   /**
@@ -270,13 +260,7 @@ export class Directory {
    */
   async meetGuild(guildId: string): Promise<void> {
     if (guildId === "" || this.#guilds.has(guildId)) return;
-    const asking = this.#askingGuild.get(guildId) ?? this.#fetchGuild(guildId);
-    this.#askingGuild.set(guildId, asking);
-    try {
-      await asking;
-    } finally {
-      this.#askingGuild.delete(guildId);
-    }
+    await this.#askingGuild.get(guildId, async () => ({ value: await this.#fetchGuild(guildId), forMs: 0 }));
   }
 
   roleName(guildId: string | undefined, roleId: string): string | undefined {
@@ -285,7 +269,7 @@ export class Directory {
 
   /** True: Discord made the role for this bot. */
   isRoleOf(botId: string, guildId: string | undefined, roleId: string): boolean {
-    return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.botId === botId;
+    return this.#guilds.get(guildId ?? "")?.roles.get(roleId)?.tags?.bot_id === botId;
   }
 
   #dm(
@@ -310,18 +294,10 @@ export class Directory {
   }
 
   async #ask(id: string): Promise<ChannelInfo | null> {
-    const asking = this.#asking.get(id) ?? this.#fetch(id);
-    this.#asking.set(id, asking);
-    try {
-      return await asking;
-    } finally {
-      this.#asking.delete(id);
-    }
-  }
-
-  async #fetch(id: string): Promise<ChannelInfo | null> {
-    const channel = await this.#api.find(Routes.channel(id), channelPayload);
-    return channel === null ? null : this.#setChannel(channel);
+    return this.#asking.get(id, async () => {
+      const channel = await this.#api.find(Routes.channel(id), channelPayload);
+      return { value: channel === null ? null : this.#setChannel(channel), forMs: 0 };
+    });
   }
 
   async #fetchGuild(id: string): Promise<void> {
@@ -338,9 +314,8 @@ export class Directory {
   }
 
   #setGuild({ id, name, roles, channels = [], threads = [] }: GuildPayload): void {
-    const entries = roles.map((role) => [role.id, toRole(role)] as const);
     this.#joined.add(id);
-    this.#guilds.set(id, { name: displayName(name), roles: new Map(entries) });
+    this.#guilds.set(id, { name: displayName(name), roles: new Map(roles.map((role) => [role.id, role])) });
     for (const channel of [...channels, ...threads]) this.#setChannel(channel, id);
   }
 
@@ -370,10 +345,6 @@ export class Directory {
     else this.#channels.set(id, info);
     return info;
   }
-}
-
-function toRole({ name, tags, permissions }: GuildPayload["roles"][number]): Role {
-  return { name, botId: tags?.bot_id ?? null, permissions };
 }
 
 /** By the permissions of the everyone role, and the channel's overwrites. Pure. */

@@ -1,16 +1,10 @@
 import { Routes } from "discord.js";
 import { z } from "zod";
-import { BoundedMap } from "../../../async/bounded-map.ts";
+import { Cache } from "../../../async/cache.ts";
 import { type DiscordApi, PLATFORM_NAME } from "./api.ts";
 import { PlatformError } from "../../platform.ts";
 import { emojiOf } from "../../shared/emoji.ts";
 import { emojiPayload } from "../inbound/payload.ts";
-
-interface Known {
-  readonly until: number;
-  /** In the form of a text, `<:name:id>`, by name. */
-  readonly marks: ReadonlyMap<string, string>;
-}
 
 /** A custom emoji in Discord's form: `name:id`, or as of a text, `<a:name:id>`. */
 const WITH_ID = /^(?:<a?:)?(\w{2,32}:\d{15,21})>?$/;
@@ -23,7 +17,8 @@ const emojis = z.array(emojiPayload.extend({ animated: z.boolean().optional() })
 /** Custom emoji of servers, by name. */
 export class Emojis {
   readonly #api: DiscordApi;
-  readonly #known = new BoundedMap<Known>(200);
+  /** By server: its emoji in the form of a text, `<:name:id>`, by name. */
+  readonly #known = new Cache<ReadonlyMap<string, string>>(200);
 
   constructor(api: DiscordApi) {
     this.#api = api;
@@ -54,17 +49,14 @@ export class Emojis {
    */
   async marks(guildId: string): Promise<ReadonlyMap<string, string>> {
     if (guildId === "") return NONE;
-    const known = this.#known.get(guildId);
-    if (known !== undefined && performance.now() < known.until) return known.marks;
-    const all = await this.#api.get(Routes.guildEmojis(guildId), emojis);
-    const marks = new Map(
-      all.flatMap(({ id, name, animated }) =>
+    return this.#known.get(guildId, async () => {
+      const all = await this.#api.get(Routes.guildEmojis(guildId), emojis);
+      const marks = all.flatMap(({ id, name, animated }) =>
         id == null || name == null
           ? []
           : [[name, `<${animated === true ? "a" : ""}:${name}:${id}>`] as const],
-      ),
-    );
-    this.#known.set(guildId, { until: performance.now() + KEPT_MS, marks });
-    return marks;
+      );
+      return { value: new Map(marks), forMs: KEPT_MS };
+    });
   }
 }

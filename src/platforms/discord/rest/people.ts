@@ -2,6 +2,7 @@ import { Routes } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { Cache } from "../../../async/cache.ts";
 import { displayName } from "../../../text/text.ts";
+import { type KnownNames, KnownPeople } from "../../shared/known-people.ts";
 import type { DiscordApi } from "./api.ts";
 import {
   memberPayload,
@@ -16,16 +17,12 @@ const MAX_CHANNELS = 2000;
 const READ = 50;
 /** How long such a read is valid, ms. */
 const READ_MS = 60_000;
-const MAX_NAMES = 200;
 const MAX_MEMBERS = 10_000;
-
-/** Ids of a channel's known people, by lower-case name; null: several people have the name. */
-export type KnownNames = ReadonlyMap<string, string | null>;
 
 /** Names of people, for mentions as `@name` in answers, and for names and roles in a history. */
 export class People {
   readonly #api: DiscordApi;
-  readonly #channels = new BoundedMap<BoundedMap<string | null>>(MAX_CHANNELS);
+  readonly #known = new KnownPeople();
   /** By guild and user; null: no longer a member. */
   readonly #members = new BoundedMap<MemberPayload | null>(MAX_MEMBERS);
   readonly #users = new BoundedMap<string>(MAX_MEMBERS);
@@ -38,12 +35,7 @@ export class People {
 
   /** Call for each author and each mentioned person. */
   met(channelId: string, user: UserPayload, name: string): void {
-    const names = this.#channels.get(channelId) ?? new BoundedMap<string | null>(MAX_NAMES);
-    for (const key of new Set([name.toLowerCase(), user.username.toLowerCase()])) {
-      const known = names.get(key);
-      names.set(key, known === undefined || known === user.id ? user.id : null);
-    }
-    this.#channels.set(channelId, names);
+    this.#known.met(channelId, user.id, name, user.username);
     this.#users.set(user.id, name);
   }
 
@@ -71,7 +63,7 @@ export class People {
   }
 
   namesIn(channelId: string): KnownNames {
-    return new Map(this.#channels.get(channelId)?.entries());
+    return this.#known.of(channelId);
   }
 
   setMember(guildId: string, userId: string, member: MemberPayload): void {

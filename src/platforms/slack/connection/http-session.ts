@@ -29,7 +29,7 @@ export async function openHttpSession(parts: HttpParts): Promise<Session> {
     // Answers after the work is done.
     processBeforeResponse: true,
   });
-  const _app = parts.createApp(receiver);
+  parts.createApp(receiver);
   const { promise: closed, resolve } = Promise.withResolvers<Error | null>();
   const server = await receiver.start({ host, port }).catch((error: unknown) => {
     throw new OperatorError(

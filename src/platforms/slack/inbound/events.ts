@@ -156,20 +156,16 @@ export class SlackEvents {
       case "reaction_removed":
         return this.#reaction(event);
       case "channel_deleted":
-      case "group_deleted": {
-        const deleted = this.#parse(goneEvent, event);
-        return (
-          deleted === null ||
-          this.#hand(inChannel(deleted.channel), async () => this.#channelDeleted(deleted), REDELIVERED)
+      case "group_deleted":
+        return this.#read(goneEvent, event, async (deleted) =>
+          this.#hand(inChannel(deleted.channel), async () => this.#channelDeleted(deleted), REDELIVERED),
         );
-      }
-      case CHANGED_ID: {
-        const changed = this.#parse(idChangedEvent, event);
-        if (changed === null) return true;
-        await this.#parts.renames.changed(changed.old_channel_id, changed.new_channel_id);
-        this.#parts.names.forgetChannel(this.#parts.renames.firstId(changed.new_channel_id));
-        return true;
-      }
+      case CHANGED_ID:
+        return this.#read(idChangedEvent, event, async ({ old_channel_id: before, new_channel_id: now }) => {
+          await this.#parts.renames.changed(before, now);
+          this.#parts.names.forgetChannel(this.#parts.renames.firstId(now));
+          return true;
+        });
       case "channel_rename":
       case "group_rename": {
         const renamed = renameEvent.safeParse(event);
@@ -177,16 +173,18 @@ export class SlackEvents {
           this.#parts.names.forgetChannel(this.#parts.renames.firstId(renamed.data.channel.id));
         return true;
       }
-      case "agent_session_stopped": {
-        const stopped = this.#parse(stoppedEvent, event);
-        if (stopped === null) return true;
-        const { channel, thread_ts: threadTs, user } = stopped;
-        void this.#parts.onStopped(addressOf({ channel, threadTs: threadTs || null }), user);
-        return true;
-      }
+      case "agent_session_stopped":
+        return this.#read(stoppedEvent, event, async ({ channel, thread_ts: threadTs, user }) => {
+          void this.#parts.onStopped(addressOf({ channel, threadTs: threadTs || null }), user);
+          return true;
+        });
       case "app_home_opened":
+        return this.#read(homeOpenedEvent, event, async (opened) => this.#opened(opened));
       case "assistant_thread_started":
-        return this.#opened(event);
+        return this.#read(threadStartedEvent, event, async ({ assistant_thread: started }) => {
+          this.#parts.agentThreads.started(started.channel_id, started.thread_ts, started.user_id);
+          return true;
+        });
       case "app_context_changed":
         this.#parts.agentView.shown();
         return true;
@@ -195,59 +193,44 @@ export class SlackEvents {
     }
   }
 
-  /** A person has opened the bot's direct messages, or a thread with an assistant. */
-  #opened(event: SlackEvent): true {
+  /** A person has opened the bot's direct messages. */
+  #opened({ channel, user, tab, context }: z.infer<typeof homeOpenedEvent>): true {
     const { agentView, agentThreads } = this.#parts;
-    if (event.type === "assistant_thread_started") {
-      const started = this.#parse(threadStartedEvent, event)?.assistant_thread;
-      if (started !== undefined) agentThreads.started(started.channel_id, started.thread_ts, started.user_id);
-      return true;
-    }
-    const opened = this.#parse(homeOpenedEvent, event);
     // The home tab of an app has no messages.
-    if (opened?.tab !== "messages") return true;
+    if (tab !== "messages") return true;
     // Only an agent is sent what the person looks at.
-    if (opened.context != null) agentView.shown();
-    if (agentView.isOn) agentThreads.opened(opened.channel, opened.user);
+    if (context != null) agentView.shown();
+    if (agentView.isOn) agentThreads.opened(channel, user);
     return true;
   }
 
   async #message(event: SlackEvent): Promise<boolean> {
     switch (event.subtype) {
       case "channel_convert_to_private":
-      case "channel_convert_to_public": {
-        const converted = this.#parse(conversion, event);
-        if (converted !== null) this.#converted(converted);
-        return true;
-      }
-      case "message_changed": {
-        const changed = this.#parse(changedMessage, event);
-        return (
-          changed === null ||
-          this.#hand(
-            this.#placeOf(changed.channel, changed.message),
-            async () => this.#changed(changed),
-            FETCHED,
-          )
-        );
-      }
-      case "message_deleted": {
-        const deleted = this.#parse(deletedMessage, event);
-        return (
-          deleted === null ||
-          this.#hand(inChannel(deleted.channel), async () => this.#deleted(deleted), FETCHED)
-        );
-      }
-      default: {
-        const said = this.#parse(saidMessage, event);
-        if (said === null || !isSpoken(said)) return true;
-        if (event.type === "app_mention" && said.edited != null)
-          return this.#mentionedByEdit(said, said.edited.ts);
-        // A mention comes under two event ids, with the same text.
-        return this.#once(messageId(said.channel, said.ts), async () =>
-          this.#hand(this.#placeOf(said.channel, said), async () => this.#said(said.channel, said), MESSAGE),
-        );
-      }
+      case "channel_convert_to_public":
+        return this.#read(conversion, event, async (converted) => this.#converted(converted));
+      case "message_changed":
+        return this.#read(changedMessage, event, async (changed) => {
+          const place = this.#placeOf(changed.channel, changed.message);
+          return this.#hand(place, async () => this.#changed(changed), FETCHED);
+        });
+      case "message_deleted":
+        return this.#read(deletedMessage, event, async ({ channel, previous_message: before, ...at }) => {
+          const gone = async (): Promise<Converted> =>
+            this.#gone(channel, before ?? null, at.deleted_ts, at.event_ts);
+          return this.#hand(inChannel(channel), gone, FETCHED);
+        });
+      default:
+        return this.#read(saidMessage, event, async (said) => {
+          if (!isSpoken(said)) return true;
+          if (event.type === "app_mention" && said.edited != null)
+            return this.#mentionedByEdit(said, said.edited.ts);
+          const { channel } = said;
+          // A mention comes under two event ids, with the same text.
+          return this.#once(messageId(channel, said.ts), async () =>
+            this.#hand(this.#placeOf(channel, said), async () => this.#said(channel, said), MESSAGE),
+          );
+        });
     }
   }
 
@@ -261,16 +244,17 @@ export class SlackEvents {
   }
 
   #placeOf(channel: string, message: SlackMessage): SlackPlace {
-    return this.#parts.reader.placeOf(channel, message);
+    return this.#parts.agentView.placeOf(channel, message);
   }
 
-  #converted({ channel: id, subtype, ts }: z.infer<typeof conversion>): void {
+  #converted({ channel: id, subtype, ts }: z.infer<typeof conversion>): true {
     const channel = addressOf({ channel: id, threadTs: null });
     const isPrivate = subtype === "channel_convert_to_private";
     // A message of the same instant may have come before it.
     const at = ts == null ? null : new Date(timeOfTs(ts).getTime() + 1);
     this.#parts.names.forgetChannel(id);
     void this.#parts.inbox.meetChannels(PLATFORM_NAME, [{ channel, isPrivate, ...(at !== null && { at }) }]);
+    return true;
   }
 
   async #said(channel: string, message: SlackMessage): Promise<Converted> {
@@ -309,10 +293,6 @@ export class SlackEvents {
     return { event: editOf(said, at), home: said };
   }
 
-  async #deleted(event: z.infer<typeof deletedMessage>): Promise<Converted> {
-    return this.#gone(event.channel, event.previous_message ?? null, event.deleted_ts, event.event_ts);
-  }
-
   async #gone(channel: string, before: SlackMessage | null, ts: string, eventTs: string): Promise<Converted> {
     const { reader, names } = this.#parts;
     if (before !== null && isOwn(before, await names.bot())) return null;
@@ -337,11 +317,12 @@ export class SlackEvents {
     };
   }
 
-  async #reaction(event: { readonly type: string } & Record<string, unknown>): Promise<boolean> {
-    const parsed = this.#parse(reactionEvent, event);
-    const { channel, ts } = parsed?.item ?? {};
-    if (parsed?.item.type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
-    return this.#hand(inChannel(channel), async () => this.#reacted(parsed, channel, ts), REDELIVERED);
+  async #reaction(event: SlackEvent): Promise<boolean> {
+    return this.#read(reactionEvent, event, async (reaction) => {
+      const { type, channel, ts } = reaction.item;
+      if (type !== "message" || typeof channel !== "string" || typeof ts !== "string") return true;
+      return this.#hand(inChannel(channel), async () => this.#reacted(reaction, channel, ts), REDELIVERED);
+    });
   }
 
   async #reacted(
@@ -421,11 +402,16 @@ export class SlackEvents {
     return receipts !== undefined;
   }
 
-  #parse<Schema extends z.ZodType>(schema: Schema, event: { type: string }): z.output<Schema> | null {
+  /** @returns what `work` returns; true: the event is unreadable, and would be so again */
+  async #read<Schema extends z.ZodType>(
+    schema: Schema,
+    event: SlackEvent,
+    work: (event: z.output<Schema>) => Promise<boolean>,
+  ): Promise<boolean> {
     const parsed = schema.safeParse(event);
-    if (parsed.success) return parsed.data;
+    if (parsed.success) return work(parsed.data);
     this.#unread.tell(event.type, parsed.error);
-    return null;
+    return true;
   }
 }
 

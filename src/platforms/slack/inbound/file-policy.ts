@@ -3,13 +3,15 @@ import { areRead } from "../../shared/attachments.ts";
 import type { CatchUpLedger } from "../../platform.ts";
 import { messageId } from "../address.ts";
 import type { Names } from "../web/names.ts";
+import type { AgentView } from "./agent-view.ts";
 import type { SlackMessage } from "./payload.ts";
 import { visibleFiles } from "./visible-parts.ts";
 import { isAddressed, type MessageReader } from "./reader.ts";
 
-export interface FilePolicyParts {
+interface FilePolicyParts {
   readonly names: Names;
-  readonly reader: MessageReader;
+  readonly reader: Pick<MessageReader, "where">;
+  readonly agentView: AgentView;
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
 }
 
@@ -36,9 +38,9 @@ export class FilePolicy {
     message: SlackMessage,
     before: SlackMessage = message,
   ): Promise<boolean> {
-    const { names, reader, ledger } = this.#parts;
+    const { names, reader, agentView, ledger } = this.#parts;
     const bot = await names.bot();
-    const place = reader.placeOf(channel, message);
+    const place = agentView.placeOf(channel, message);
     const thread = messageId(channel, place.threadTs ?? message.ts);
     const isAsked = [message, before].some((one) => isAddressed(channel, one, bot));
     if (isAsked && place.threadTs !== null) this.#asked.set(thread, true);

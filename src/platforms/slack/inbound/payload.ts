@@ -77,7 +77,6 @@ export const slackMessage = z.object({
   text: z.string().nullish(),
   thread_ts: z.string().nullish(),
   parent_user_id: z.string().nullish(),
-  reply_count: z.number().nullish(),
   latest_reply: z.string().nullish(),
   blocks: eachReadable(block),
   files: eachReadable(slackFile),
@@ -161,7 +160,6 @@ export const slashCommand = z.object({
   text: z.string().nullish(),
   channel_id: z.string(),
   user_id: z.string(),
-  user_name: z.string().nullish(),
   response_url: z.string(),
   trigger_id: z.string(),
 });
@@ -213,26 +211,26 @@ export const whoAmI = z.object({
 });
 
 /** `is_stranger`: of another workspace, and unknown to the bot's. Guests of a workspace are restricted. */
-const outside = {
+const outside = z.object({
   is_stranger: z.boolean().nullish(),
   is_restricted: z.boolean().nullish(),
   is_ultra_restricted: z.boolean().nullish(),
-};
+});
+export type Outside = z.infer<typeof outside>;
 
 export const userInfo = z.object({
-  user: z.object({
+  user: outside.extend({
     name: z.string().nullish(),
     real_name: z.string().nullish(),
     is_bot: z.boolean().nullish(),
     team_id: z.string().nullish(),
-    ...outside,
     is_admin: z.boolean().nullish(),
     is_owner: z.boolean().nullish(),
     profile: z.object({ display_name: z.string().nullish(), real_name: z.string().nullish() }).nullish(),
   }),
 });
 
-const privacy = {
+const privacy = z.object({
   /** Of a group DM it is true, or left out. */
   is_private: z.boolean().nullish(),
   is_mpim: z.boolean().nullish(),
@@ -240,17 +238,17 @@ const privacy = {
   is_ext_shared: z.boolean().nullish(),
   /** With other workspaces of an Enterprise organisation. */
   is_org_shared: z.boolean().nullish(),
-};
+});
+export type SlackPrivacy = z.infer<typeof privacy>;
 
 export const channelInfo = z.object({
-  channel: z.object({ name: z.string().nullish(), user: z.string().nullish(), ...privacy }),
+  channel: privacy.extend({ name: z.string().nullish(), user: z.string().nullish() }),
 });
 
-const joinedChannel = z.object({
+const joinedChannel = privacy.extend({
   id: z.string(),
   name: z.string().nullish(),
   user: z.string().nullish(),
-  ...privacy,
   /** Unix time, s. */
   created: z.number().nullish(),
 });

@@ -79,7 +79,6 @@ function link(url: string, label: string): string {
   return label === url.replace(/^https?:\/\//, "") ? label : `[${label}](${url})`;
 }
 
-/** Pure. */
 export function unescapeText(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

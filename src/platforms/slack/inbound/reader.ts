@@ -6,6 +6,7 @@ import {
   type AttachmentReader,
   type AttachedFile,
   hearing,
+  NO_FILES,
   readAttachments,
   type ReadAttachments,
   type SaidBy,
@@ -16,7 +17,7 @@ import { mentionedIds, readableText } from "./readable-text.ts";
 import { ownWords, visibleFiles, visibleText } from "./visible-parts.ts";
 import type { ChannelRenames } from "../channel-renames.ts";
 import { type Bot, markOf, type Names, type Person } from "../web/names.ts";
-import type { People } from "../web/people.ts";
+import type { KnownPeople } from "../../shared/known-people.ts";
 import type { Recipients } from "../web/recipients.ts";
 import type { AgentView } from "./agent-view.ts";
 import { fileInfo, type SlackFile, type SlackMessage } from "./payload.ts";
@@ -27,7 +28,7 @@ export interface ReaderParts {
   readonly api: Pick<SlackApi, "call">;
   readonly names: Names;
   readonly renames: ChannelRenames;
-  readonly people: People;
+  readonly people: KnownPeople;
   readonly recipients: Recipients;
   readonly agentView: AgentView;
   readonly botToken: string;
@@ -39,15 +40,13 @@ export interface ReaderParts {
 }
 
 /** A message's text as a model reads it. */
-export interface SaidText {
+interface SaidText {
   readonly text: string;
   readonly images: readonly InboundImage[];
   /** Names in the text for the people whom it mentions in Slack's form. */
   readonly mentions: readonly string[];
 }
 
-/** Names the files without fetching them. */
-const NO_FILES: AttachmentReader = { own: { hosts: [], apiUrl: null }, onFailure: () => undefined };
 const FILE_HOSTS = ["files.slack.com", "slack.com", "slack-edge.com"];
 
 /** Names looked up per message, and how many concurrently: a text has room for thousands of ids. */
@@ -78,11 +77,11 @@ export class MessageReader {
     options: { readonly withFiles: boolean },
   ): Promise<InboundMessage> {
     const bot = await this.#parts.names.bot();
-    const place = this.placeOf(channel, message);
+    const place = this.#parts.agentView.placeOf(channel, message);
     const [where, author, said] = await Promise.all([
       this.where(place),
       this.#author(channel, message),
-      this.said(channel, message, options),
+      this.#said(channel, message, options),
     ]);
     if (!author.isBot) {
       const team = message.user_team ?? message.team ?? bot.teamId;
@@ -102,13 +101,13 @@ export class MessageReader {
   }
 
   /** Reads a text and its attachments. */
-  async said(
+  async #said(
     channel: string,
     message: SlackMessage,
     { withFiles }: { readonly withFiles: boolean },
   ): Promise<SaidText> {
     const by: SaidBy = {
-      where: async () => this.where(this.placeOf(channel, message)),
+      where: async () => this.where(this.#parts.agentView.placeOf(channel, message)),
       author: async () => this.#author(channel, message),
     };
     const [{ text: words, mentions }, read] = await Promise.all([
@@ -136,10 +135,6 @@ export class MessageReader {
   }
 
   /** Replaces ids by names. Looks up a limited number, a few at a time: other ids stay. */
-  async readable(text: string): Promise<string> {
-    return (await this.#named(text)).text;
-  }
-
   async #named(text: string): Promise<Pick<SaidText, "text" | "mentions">> {
     const { names } = this.#parts;
     const ids = mentionedIds(text);
@@ -165,11 +160,6 @@ export class MessageReader {
       groups: new Map(groupsNamed),
     });
     return { text: readable, mentions: ids.people.flatMap((id) => known.get(id) ?? []) };
-  }
-
-  /** The conversation to which a message belongs. */
-  placeOf(channel: string, message: SlackMessage): SlackPlace {
-    return this.#parts.agentView.placeOf(channel, message);
   }
 
   async where({ channel, threadTs }: SlackPlace): Promise<ChannelOnPlatform> {
@@ -232,7 +222,6 @@ export class MessageReader {
   }
 }
 
-/** Whether the message is the bot's own. Pure. */
 export function isOwn({ user, bot_id: botId }: Pick<SlackMessage, "user" | "bot_id">, bot: Bot): boolean {
   return user === bot.userId || botId === bot.botId;
 }

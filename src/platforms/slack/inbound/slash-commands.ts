@@ -2,16 +2,22 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import type { Card } from "../../../core/card.ts";
 import { errorMessage } from "../../../core/errors.ts";
+import { jsonOf } from "../../../core/json.ts";
 import { splitText } from "../../../text/split-message.ts";
 import { withDeadline } from "../../../async/deadline.ts";
 import type { CommandForm, PlatformCommand, PlatformInbox } from "../../platform.ts";
-import { addressOf, PLATFORM_NAME } from "../address.ts";
+import { addressOf, PLATFORM_NAME, type SlackPlace } from "../address.ts";
 import type { ChannelRenames } from "../channel-renames.ts";
 import { type Block, toBlocks } from "../outbound/card.ts";
 import { fitMrkdwn } from "../outbound/mrkdwn.ts";
 import { ownAddress } from "../../shared/own-address.ts";
-import { type CalledCommand, commandOfPress, formAlone } from "../../shared/pressed-command.ts";
-import { commandOfForm, toView } from "../outbound/form.ts";
+import {
+  type CalledCommand,
+  carried,
+  commandOfPress,
+  formAlone,
+  withWords,
+} from "../../shared/pressed-command.ts";
 import type { SlackApi } from "../web/api.ts";
 import type { ButtonPress, FormSubmission, SlashCommand } from "./payload.ts";
 import { MAX_POST_LENGTH } from "../outbound/content.ts";
@@ -40,18 +46,14 @@ interface Answer {
 }
 
 /** A person's command, typed or by a button. */
-interface Called {
-  readonly channel: string;
-  readonly threadTs: string | null;
+interface Called extends CalledCommand, SlackPlace {
   readonly user: string;
-  readonly name: string;
-  readonly argument: string;
 }
 
-interface AnswerPlace {
-  readonly url: string;
-  readonly threadTs: string | null;
-}
+/** Where a form was opened; Slack says it of no form that is sent. */
+const formPlace = z.object({ channel: z.string(), threadTs: z.string().nullable(), url: z.string() });
+type FormPlace = z.infer<typeof formPlace>;
+type AnswerPlace = Omit<FormPlace, "channel">;
 
 const NO_FORM = "The form did not open just now. Please try again, or type the command.";
 const RESPONSE_HOSTS = ["slack.com"];
@@ -75,17 +77,16 @@ export class SlashCommands {
   async run(command: SlashCommand, acknowledge: Acknowledge): Promise<void> {
     const { channel_id: channel, user_id: user } = command;
     const place = { url: command.response_url, threadTs: null };
-    const { commands } = this.#parts;
-    const { name, argument } = parseSlashText(command.text ?? "", commands);
-    const form = formAlone({ name, argument }, commands);
+    const called = parseSlashText(command.text ?? "");
+    const form = formAlone(called, this.#parts.commands);
     if (form !== null) {
       await acknowledge();
-      const opened = { called: { name, argument }, form, trigger: command.trigger_id };
+      const opened = { called, form, trigger: command.trigger_id };
       if (await this.#openForm(opened, { ...place, channel })) return;
-      this.#begin(this.#post(place, this.#answer({ channel, user, name, argument, threadTs: null })));
+      this.#begin(this.#post(place, this.#answer({ ...called, channel, user, threadTs: null })));
       return;
     }
-    const answering = this.#answer({ channel, user, name, argument, threadTs: null });
+    const answering = this.#answer({ ...called, channel, user, threadTs: null });
     const early = await withDeadline(answering, this.#parts.ackMs);
     // Slack does not report whether it accepted the blocks of an acknowledgement.
     const [first, ...rest] = early === null || early.card !== null ? [] : early.texts;
@@ -137,7 +138,7 @@ export class SlashCommands {
   /** Call within three seconds. @returns false: Slack does not open it */
   async #openForm(
     { called, form, trigger }: { called: CalledCommand; form: CommandForm; trigger: string },
-    place: AnswerPlace & { readonly channel: string },
+    place: FormPlace,
   ): Promise<boolean> {
     const { api, log } = this.#parts;
     try {
@@ -226,16 +227,50 @@ export class SlashCommands {
   }
 }
 
-/** `context detail summaries` → context, "detail summaries"; no text: help. Pure. */
-function parseSlashText(
-  text: string,
+/** A form as Slack's modal. Its id carries the command, as a button does, and its metadata the place for the answer. Pure. */
+function toView(
+  { name: command, argument }: CalledCommand,
+  { title, label, maxLength }: CommandForm,
+  { channel, threadTs, url }: FormPlace,
+): object {
+  return {
+    type: "modal",
+    callback_id: carried({ command, argument }),
+    private_metadata: JSON.stringify({ channel, threadTs, url }),
+    title: plain(title),
+    submit: plain("Send"),
+    close: plain("Cancel"),
+    blocks: [
+      {
+        type: "input",
+        block_id: "words",
+        label: plain(label),
+        element: { type: "plain_text_input", action_id: "words", multiline: true, max_length: maxLength },
+      },
+    ],
+  };
+}
+
+function plain(text: string): object {
+  return { type: "plain_text", text, emoji: false };
+}
+
+/** The command of a form with its words, and where it was opened; null: it is none of ours. Pure. */
+function commandOfForm(
+  { view }: FormSubmission,
   commands: readonly PlatformCommand[],
-): { readonly name: string; readonly argument: string } {
+): { readonly called: CalledCommand; readonly place: FormPlace } | null {
+  const called = commandOfPress(view.callback_id, commands);
+  const place = formPlace.safeParse(jsonOf(view.private_metadata)).data;
+  if (called === null || place === undefined) return null;
+  return { called: withWords(called, view.state.values["words"]?.["words"]?.value ?? ""), place };
+}
+
+/** `context detail summaries` → context, "detail summaries"; no text: help. Pure. */
+function parseSlashText(text: string): CalledCommand {
   const [, word = "", argument = ""] = /^\s*\/?(\S*)\s*([^]*)/.exec(text) ?? [];
   const name = word.toLowerCase();
-  const known = commands.find((command) => command.name === name);
-  if (name === "") return { name: "help", argument: "" };
-  return { name: known?.name ?? name, argument: argument.trim() };
+  return name === "" ? { name: "help", argument: "" } : { name, argument: argument.trim() };
 }
 
 /** @param most remaining posts for it */

@@ -1,22 +1,26 @@
-import type { OutboundMessage } from "../../../core/message.ts";
+import type { MessageAction, OutboundMessage } from "../../../core/message.ts";
 import { placeOf } from "../address.ts";
-import type { People } from "../web/people.ts";
-import { MAX_SECTION, toButtonBlocks } from "./buttons.ts";
+import type { KnownNames, KnownPeople } from "../../shared/known-people.ts";
+import { sliceWhole } from "../../../text/text.ts";
+import { carried } from "../../shared/pressed-command.ts";
 import { toBlocks } from "./card.ts";
 import { FEEDBACK } from "./feedback.ts";
 import { fitMrkdwn } from "./mrkdwn.ts";
-import { escapeText, type MentionNames } from "./mrkdwn-inline.ts";
+import { escapeText } from "./mrkdwn-inline.ts";
 import { toStreamMarkdown } from "./stream-markdown.ts";
 
 /** Longest text that `chat.update` accepts and `chat.postMessage` does not split. */
 export const MAX_POST_LENGTH = 4000;
+export const MAX_SECTION = 3000;
+/** Buttons of one row: more are hard to read. */
+const MOST_BUTTONS = 5;
 
 /** The content of a message as Slack's arguments. */
 export class Content {
-  readonly #people: People;
+  readonly #people: KnownPeople;
   readonly #hasFeedback: boolean;
 
-  constructor(people: People, hasFeedback: boolean) {
+  constructor(people: KnownPeople, hasFeedback: boolean) {
     this.#people = people;
     this.#hasFeedback = hasFeedback;
   }
@@ -61,7 +65,24 @@ export class Content {
     return toStreamMarkdown(text, this.#names(channel));
   }
 
-  #names(channel: OutboundMessage["channel"]): MentionNames {
+  #names(channel: OutboundMessage["channel"]): KnownNames {
     return this.#people.of(placeOf(channel).channel);
   }
+}
+
+/**
+ * A message with actions as blocks: its text, and a row of buttons; an empty list removes the present blocks. Pure.
+ * @param text mrkdwn
+ */
+export function toButtonBlocks(text: string, actions: readonly MessageAction[]) {
+  if (actions.length === 0) return [];
+  const elements = actions.slice(0, MOST_BUTTONS).map((action, index) => ({
+    type: "button",
+    action_id: `weir/${index}`,
+    text: { type: "plain_text", text: sliceWhole(action.label, 0, 75), emoji: false },
+    ...(action.style !== "plain" && { style: action.style }),
+    value: carried(action),
+  }));
+  const section = { type: "section", text: { type: "mrkdwn", text, verbatim: true } } as const;
+  return [section, { type: "actions", elements } as const];
 }

@@ -9,26 +9,8 @@ export interface Feedback {
   readonly opposite: string;
 }
 
-interface Choice {
-  readonly text: { readonly type: "plain_text"; readonly text: string };
-  readonly value: string;
-  readonly accessibility_label: string;
-}
-
-export interface FeedbackBlock {
-  readonly type: "context_actions";
-  readonly elements: readonly [
-    {
-      readonly type: "feedback_buttons";
-      readonly action_id: string;
-      readonly positive_button: Choice;
-      readonly negative_button: Choice;
-    },
-  ];
-}
-
 /** Buttons for a good and a bad answer. */
-export const FEEDBACK: FeedbackBlock = {
+export const FEEDBACK = {
   type: "context_actions",
   elements: [
     {
@@ -40,12 +22,8 @@ export const FEEDBACK: FeedbackBlock = {
   ],
 };
 
-function choice(text: string, emoji: string, label: string): Choice {
-  return {
-    text: { type: "plain_text", text },
-    value: `${MARK}${emoji}`,
-    accessibility_label: label,
-  };
+function choice(text: string, emoji: string, label: string) {
+  return { text: { type: "plain_text", text }, value: `${MARK}${emoji}`, accessibility_label: label };
 }
 
 /** The reaction that a press stands for; null: it is another button. Pure. */

@@ -1,7 +1,5 @@
-/** People's ids by lower-case name, for mentions as `@name`; null: several people have it, no mention. */
-export type MentionNames = ReadonlyMap<string, string | null>;
+import type { KnownNames } from "../../shared/known-people.ts";
 
-/** Pure. */
 export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -9,7 +7,7 @@ export function escapeText(text: string): string {
 /** One kind of inline markup: its pattern (sticky) and its conversion. */
 interface Rule {
   readonly pattern: RegExp;
-  readonly show: (match: RegExpExecArray, names: MentionNames) => string | null;
+  readonly show: (match: RegExpExecArray, names: KnownNames) => string | null;
 }
 
 const SAFE_URL = /^(?:https?:\/\/|mailto:)[^\s<>|]+$/i;
@@ -68,7 +66,7 @@ interface Piece {
  * Converts one line's inline Markdown to mrkdwn and escapes the rest. Pure.
  * @param isInner the text stands between two marks
  */
-export function emphasised(text: string, names: MentionNames, isInner = false): string {
+export function emphasised(text: string, names: KnownNames, isInner = false): string {
   const pieces: Piece[] = [];
   let plainFrom = 0;
   let last = "";
@@ -145,7 +143,7 @@ function nextBeginning(text: string, from: number): number {
 function matchAt(
   text: string,
   index: number,
-  names: MentionNames,
+  names: KnownNames,
 ): { readonly shown: string; readonly length: number } | null {
   if (text[index] === "@") return mention(text, index, names);
   // `snake_case_name` and `5h` are words.
@@ -182,7 +180,7 @@ function link(url: string, words: string): string | null {
 export function mention(
   text: string,
   index: number,
-  names: MentionNames,
+  names: KnownNames,
 ): { readonly shown: string; readonly length: number } | null {
   if (names.size === 0 || WORD.test(text[index - 1] ?? "")) return null;
   const rest = text.slice(index + 1, index + 100).toLowerCase();

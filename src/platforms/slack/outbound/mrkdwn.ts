@@ -1,5 +1,6 @@
+import type { KnownNames } from "../../shared/known-people.ts";
 import { alignColumns, cellsOf } from "../../../text/markdown-table.ts";
-import { emphasised, escapeText, type MentionNames } from "./mrkdwn-inline.ts";
+import { emphasised, escapeText } from "./mrkdwn-inline.ts";
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^\s{0,3}#{1,6}\s+([^]*)/;
@@ -11,7 +12,7 @@ const COLUMNS = { gap: " | ", ruleGap: "-+-", minWidth: 0 };
  * Converts Markdown to Slack's mrkdwn. Only links and mentions of `names` become Slack entities, so that no
  * text can notify a whole channel. Pure; does not throw.
  */
-export function toMrkdwn(markdown: string, names: MentionNames): string {
+export function toMrkdwn(markdown: string, names: KnownNames): string {
   // The client throws on half a surrogate pair.
   const lines = markdown.toWellFormed().split("\n");
   const shown: string[] = [];
@@ -28,7 +29,7 @@ export function toMrkdwn(markdown: string, names: MentionNames): string {
  * Converts a text; if too long, drops the escapes that Slack does not need; if still too long, replaces the
  * characters that need escapes by look-alikes. Pure.
  */
-export function fitMrkdwn(markdown: string, names: MentionNames, limit: number): string {
+export function fitMrkdwn(markdown: string, names: KnownNames, limit: number): string {
   const converted = toMrkdwn(markdown, names);
   if (converted.length <= limit) return converted;
   const lean = converted.replaceAll(NEEDLESS, (found) =>
@@ -44,7 +45,6 @@ const NEEDLESS = /<[^<>]*>|&gt;|&amp;(?!(?:amp|lt|gt);)/g;
 
 interface Block {
   readonly text: string;
-  /** Number of source lines. */
   readonly lines: number;
 }
 
@@ -122,7 +122,7 @@ function unclosed(heading: string): string {
   return words.slice(0, end).trimEnd();
 }
 
-function line(text: string, names: MentionNames): string {
+function line(text: string, names: KnownNames): string {
   const heading = HEADING.exec(text)?.[1];
   if (heading !== undefined) {
     // Inner bold would end the outer.

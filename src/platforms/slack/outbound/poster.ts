@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { errorMessage } from "../../../core/errors.ts";
-import type { OutboundFile, OutboundMessage } from "../../../core/message.ts";
+import type { OutboundMessage } from "../../../core/message.ts";
 import { messageId, placeOf, PLATFORM_NAME, parseMessageId } from "../address.ts";
 import type { SlackApi } from "../web/api.ts";
 import { SlackError } from "../web/slack-error.ts";
@@ -39,7 +39,7 @@ interface Post {
   readonly id: string | null;
 }
 
-/** Posts, edits and deletes the bot's messages. */
+/** Posts, edits and deletes the bot's messages. All calls throw SlackError. */
 export class Poster {
   readonly #parts: PosterParts;
   /** Posts, by idempotency key. */
@@ -57,7 +57,6 @@ export class Poster {
   /**
    * Posts a text once per key. If an earlier attempt may have succeeded, it is searched for by the key in its
    * metadata.
-   * @throws SlackError
    */
   async send(message: OutboundMessage): Promise<string> {
     const { idempotencyKey: key } = message;
@@ -67,10 +66,7 @@ export class Poster {
     const isAgain = message.mayBeThere || known !== undefined;
     const found = isAgain ? (await this.#find(message)).at(0) : undefined;
     if (found?.by === "stream") this.#parts.streams.found(found.id);
-    const { file } = message;
-    const send = async (): Promise<string> =>
-      file === undefined ? this.#begin(message) : this.#share(message, file);
-    const id = found?.id ?? (await send());
+    const id = found?.id ?? (await this.#begin(message));
     this.#posts.set(key, { channel: message.channel.name, id });
     if (message.final) this.#parts.budget.ended(key);
     else this.#pieces.set(id, key);
@@ -83,7 +79,6 @@ export class Poster {
     this.#looks.clear();
   }
 
-  /** @throws SlackError */
   async edit(id: string, message: OutboundMessage): Promise<void> {
     const { streams, log } = this.#parts;
     const outcome = await streams.edit(id, message);
@@ -99,7 +94,6 @@ export class Poster {
     }
   }
 
-  /** @throws SlackError */
   async #update(id: string, message: OutboundMessage): Promise<void> {
     const { budget, streams } = this.#parts;
     const { idempotencyKey: key, final } = message;
@@ -150,7 +144,6 @@ export class Poster {
     }
   }
 
-  /** @throws SlackError */
   async remove(id: string): Promise<void> {
     const { budget, streams } = this.#parts;
     const key = this.#pieces.get(id);
@@ -163,7 +156,7 @@ export class Poster {
     await this.#delete(id);
   }
 
-  /** @returns Slack's code of a refusal that is no failure; null: it is deleted. @throws SlackError */
+  /** @returns Slack's code of a refusal that is no failure; null: it is deleted */
   async #delete(id: string): Promise<string | null> {
     try {
       await this.#parts.api.call("chat.delete", ownMessage(id), nothing);
@@ -175,7 +168,6 @@ export class Poster {
     }
   }
 
-  /** @throws SlackError */
   async react(id: string, emoji: string): Promise<void> {
     const { channel, ts: timestamp } = ownMessage(id);
     const name = emojiName(emoji);
@@ -189,8 +181,9 @@ export class Poster {
 
   /** An unfinished answer begins as a stream where there can be one. */
   async #begin(message: OutboundMessage): Promise<string> {
-    const { idempotencyKey: key, channel } = message;
+    const { idempotencyKey: key, channel, file } = message;
     this.#posts.set(key, { channel: channel.name, id: null });
+    if (file !== undefined) return this.#parts.uploader.send(message, file);
     const stream = message.final ? null : await this.#parts.streams.start(message);
     if (stream !== null) this.#parts.budget.ended(key);
     if (stream === null && message.text === "") {
@@ -198,11 +191,6 @@ export class Poster {
       throw new SlackError("rejected", "Slack shows steps in streams only.", {});
     }
     return stream ?? (await this.#post(message));
-  }
-
-  async #share(message: OutboundMessage, file: OutboundFile): Promise<string> {
-    this.#posts.set(message.idempotencyKey, { channel: message.channel.name, id: null });
-    return this.#parts.uploader.send(message, file);
   }
 
   async #post(message: OutboundMessage): Promise<string> {

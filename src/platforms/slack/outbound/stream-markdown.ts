@@ -1,11 +1,12 @@
-import { mention, type MentionNames } from "./mrkdwn-inline.ts";
+import type { KnownNames } from "../../shared/known-people.ts";
+import { mention } from "./mrkdwn-inline.ts";
 import { codeBlockAt, tableAt } from "./mrkdwn.ts";
 
 /**
  * Converts Markdown for Slack's streams, which take standard Markdown: mentions of `names` become Slack's, no other text
  * can mention anybody, and tables become aligned columns. Pure; does not throw.
  */
-export function toStreamMarkdown(markdown: string, names: MentionNames): string {
+export function toStreamMarkdown(markdown: string, names: KnownNames): string {
   const lines = markdown.toWellFormed().split("\n");
   const shown: string[] = [];
   for (let index = 0; index < lines.length;) {
@@ -21,7 +22,7 @@ export function toStreamMarkdown(markdown: string, names: MentionNames): string 
  * The beginning of an unfinished text that reads the same whatever follows: without a table that may go on, and without
  * an end that may become a mention. A stream only grows. Pure.
  */
-export function settledPart(markdown: string, names: MentionNames): string {
+export function settledPart(markdown: string, names: KnownNames): string {
   const lines = markdown.replace(/[\uD800-\uDBFF]$/, "").split("\n");
   for (let index = 0; index < lines.length;) {
     const block = blockAt(lines, index);
@@ -69,7 +70,7 @@ function withoutEntities(text: string): string {
 
 const CODE_SPAN = /(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)/g;
 
-function withMentions(line: string, names: MentionNames): string {
+function withMentions(line: string, names: KnownNames): string {
   let shown = "";
   let from = 0;
   for (const code of line.matchAll(CODE_SPAN)) {
@@ -79,7 +80,7 @@ function withMentions(line: string, names: MentionNames): string {
   return shown + mentioned(line, from, line.length, names);
 }
 
-function mentioned(line: string, from: number, to: number, names: MentionNames): string {
+function mentioned(line: string, from: number, to: number, names: KnownNames): string {
   let shown = "";
   let plainFrom = from;
   for (let index = line.indexOf("@", from); index >= 0 && index < to; index = line.indexOf("@", index + 1)) {
@@ -92,7 +93,7 @@ function mentioned(line: string, from: number, to: number, names: MentionNames):
 }
 
 /** Where the part of the last line begins that may change its meaning. */
-function settledEnd(line: string, names: MentionNames): number {
+function settledEnd(line: string, names: KnownNames): number {
   const entity = /<[!@#]?[\w^|-]{0,40}$/.exec(line)?.index ?? line.length;
   const plain = line.replaceAll(CODE_SPAN, (code) => " ".repeat(code.length));
   const tick = plain.indexOf("`");
@@ -101,7 +102,7 @@ function settledEnd(line: string, names: MentionNames): number {
   return Math.min(entity, span, openMention(plain, names));
 }
 
-function openMention(line: string, names: MentionNames): number {
+function openMention(line: string, names: KnownNames): number {
   for (let index = line.indexOf("@"); index >= 0; index = line.indexOf("@", index + 1)) {
     const rest = line.slice(index + 1).toLowerCase();
     if ([...names.keys()].some((name) => name.startsWith(rest))) return index;

@@ -7,11 +7,10 @@ import { isDm, messageId, placeOf, PLATFORM_NAME } from "../address.ts";
 import { posted } from "../inbound/payload.ts";
 import type { SlackApi } from "../web/api.ts";
 import { nothing } from "../web/names.ts";
-import type { People } from "../web/people.ts";
+import type { KnownNames, KnownPeople } from "../../shared/known-people.ts";
 import type { Recipients } from "../web/recipients.ts";
 import { SlackError } from "../web/slack-error.ts";
 import type { StreamBudget } from "../web/stream-budget.ts";
-import type { MentionNames } from "./mrkdwn-inline.ts";
 import type { Content } from "./content.ts";
 import { keyMetadata, ownMessage } from "./own-message.ts";
 import { settledPart, toStreamMarkdown } from "./stream-markdown.ts";
@@ -20,7 +19,7 @@ export interface StreamsParts {
   readonly api: SlackApi;
   /** With a longer timeout. */
   readonly patient: SlackApi;
-  readonly people: People;
+  readonly people: KnownPeople;
   readonly recipients: Recipients;
   readonly budget: StreamBudget;
   readonly content: Content;
@@ -265,7 +264,7 @@ export class Streams {
     return recipient && { recipient_user_id: recipient.user, recipient_team_id: recipient.team };
   }
 
-  #names({ channel }: OutboundMessage): MentionNames {
+  #names({ channel }: OutboundMessage): KnownNames {
     return this.#parts.people.of(placeOf(channel).channel);
   }
 }

@@ -17,7 +17,6 @@ export interface UploaderParts {
 
 const HOSTS = ["slack.com"];
 const MAX_KEYS = 1000;
-/** Longest upload, ms. */
 const UPLOAD_MS = 30_000;
 /** Waits for the message that shows a file, which Slack makes a moment later, ms. */
 const SHOWN_AFTER_MS = [0, 500, 1500];

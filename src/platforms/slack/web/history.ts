@@ -234,14 +234,13 @@ export class SlackHistory implements ChatHistory {
     return { messages: wanted.slice(-limit), isAll: isAll && wanted.length <= limit };
   }
 
-  async #allAfter({ channel, threadTs }: SlackPlace, oldest: string): Promise<readonly SlackMessage[]> {
-    const args = { channel, oldest, limit: LARGE_PAGE };
-    if (threadTs !== null) {
-      const replies = await this.#repliesAfter(channel, threadTs, oldest);
-      return this.#ofPeopleAfter(replies, { channel, threadTs }, oldest);
-    }
-    const { messages } = await this.#pages.read("conversations.history", args);
-    return this.#ofPeopleAfter(messages, { channel, threadTs }, oldest);
+  async #allAfter(place: SlackPlace, oldest: string): Promise<readonly SlackMessage[]> {
+    const { channel, threadTs } = place;
+    const messages =
+      threadTs === null
+        ? (await this.#pages.read("conversations.history", { channel, oldest, limit: LARGE_PAGE })).messages
+        : await this.#repliesAfter(channel, threadTs, oldest);
+    return this.#ofPeopleAfter(messages, place, oldest);
   }
 
   async #ofPeopleAfter(
@@ -275,9 +274,7 @@ export class SlackHistory implements ChatHistory {
     const above = known === null ? await this.#rootsBefore(channel, raw, oldest) : [];
     const live = spokenSince([...above, ...raw], oldest);
     const threads = await this.#spokenThreads(channel, live);
-    const shownFrom = raw
-      .map(({ ts }) => ts)
-      .reduce((a, b) => (compareTs(a, b) < 0 ? a : b), untilTs ?? oldest);
+    const shownFrom = earliest(raw, untilTs ?? oldest);
     const mayBeHidden = isLimited && Date.now() - timeOfTs(oldest).getTime() > SHOWN_FOR_MS;
     const isHidden = mayBeHidden && compareTs(shownFrom, oldest) > 0;
     const hidden = isHidden ? { hiddenTo: timeOfTs(shownFrom) } : {};
@@ -346,7 +343,7 @@ export class SlackHistory implements ChatHistory {
     newest: readonly SlackMessage[],
     gapTs: string,
   ): Promise<readonly SlackMessage[]> {
-    const first = newest.map(({ ts }) => ts).reduce((a, b) => (compareTs(a, b) < 0 ? a : b), gapTs);
+    const first = earliest(newest, gapTs);
     const from = tsOfTime(new Date(timeOfTs(gapTs).getTime() - ROOTS_MS));
     if (compareTs(first, from) <= 0) return [];
     const args = { channel, oldest: from, latest: first, inclusive: true, limit: LARGE_PAGE };
@@ -392,6 +389,10 @@ function spokenSince(roots: readonly SlackMessage[], oldest: string): SlackMessa
   return [...known.values()]
     .filter(({ latest_reply: latest }) => (latest ? compareTs(latest, oldest) > 0 : false))
     .toSorted((a, b) => compareTs(a.ts, b.ts));
+}
+
+function earliest(messages: readonly SlackMessage[], end: string): string {
+  return messages.reduce((first, { ts }) => (compareTs(ts, first) < 0 ? ts : first), end);
 }
 
 function isReply({ ts, thread_ts: threadTs }: SlackMessage): boolean {

@@ -6,7 +6,14 @@ import type { SlackApi } from "./api.ts";
 import { SlackError } from "./slack-error.ts";
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { Cache, type Loaded } from "../../../async/cache.ts";
-import { channelInfo, userGroups, userInfo, whoAmI } from "../inbound/payload.ts";
+import {
+  channelInfo,
+  type Outside,
+  type SlackPrivacy,
+  userGroups,
+  userInfo,
+  whoAmI,
+} from "../inbound/payload.ts";
 
 export interface Bot {
   readonly userId: string;
@@ -30,17 +37,12 @@ export interface Person {
 }
 
 /** The words behind the name of somebody from outside. Pure. */
-export function markOf(person: {
-  readonly isOurs: boolean;
-  readonly is_stranger?: boolean | null | undefined;
-  readonly is_restricted?: boolean | null | undefined;
-  readonly is_ultra_restricted?: boolean | null | undefined;
-}): string {
+export function markOf(person: Outside & { readonly isOurs: boolean }): string {
   if (!person.isOurs || person.is_stranger === true) return "other workspace";
   return person.is_restricted === true || person.is_ultra_restricted === true ? "guest" : "";
 }
 
-export interface NamedChannel {
+interface NamedChannel {
   /** "" for direct messages. */
   readonly name: string;
   /** The person of direct messages. */
@@ -52,18 +54,12 @@ export interface NamedChannel {
 }
 
 /** Whether some members of the workspace cannot read a channel, by Slack's description of it. Pure. */
-export function privacyOf(channel: {
-  readonly is_private?: boolean | null | undefined;
-  readonly is_mpim?: boolean | null | undefined;
-}): boolean | undefined {
+export function privacyOf(channel: SlackPrivacy): boolean | undefined {
   return channel.is_mpim === true ? true : (channel.is_private ?? undefined);
 }
 
 /** Whether people of other workspaces can read a channel, by Slack's description of it. Pure. */
-export function isSharedOutside(channel: {
-  readonly is_ext_shared?: boolean | null | undefined;
-  readonly is_org_shared?: boolean | null | undefined;
-}): boolean {
+export function isSharedOutside(channel: SlackPrivacy): boolean {
   return channel.is_ext_shared === true || channel.is_org_shared === true;
 }
 
@@ -72,11 +68,6 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const MAX_PEOPLE = 5000;
 const MAX_CHANNELS = 5000;
-
-/** One of which Slack says nothing counts as the one that shows least. */
-function unknownChannel(id: string): NamedChannel {
-  return { name: id, user: null, isPrivate: undefined, isExternal: true };
-}
 
 /** Names of people, channels and user groups. If a look-up fails, the id is the name. */
 export class Names {
@@ -109,7 +100,7 @@ export class Names {
       const who = await this.#api.call("auth.test", {}, whoAmI);
       if (who.bot_id === null || who.bot_id === undefined)
         throw new SlackError("unavailable", "auth.test names no bot", { code: "not_allowed_token_type" });
-      const value = {
+      this.#known = {
         userId: who.user_id,
         botId: who.bot_id,
         name: who.user ?? who.user_id,
@@ -118,8 +109,7 @@ export class Names {
         teamUrl: who.url ?? "",
         scopes: who.response_metadata?.scopes ?? [],
       };
-      this.#known = value;
-      return { value, forMs: Number.POSITIVE_INFINITY };
+      return { value: this.#known, forMs: Number.POSITIVE_INFINITY };
     });
   }
 
@@ -152,8 +142,10 @@ export class Names {
    * @throws SlackError `unavailable`
    */
   async channel(id: string): Promise<NamedChannel> {
+    // One of which Slack says nothing counts as the one that shows least.
+    const unknown: NamedChannel = { name: id, user: null, isPrivate: undefined, isExternal: true };
     return this.#channels.get(id, async () =>
-      this.#orElse("conversations.info", unknownChannel(id), async () => {
+      this.#orElse("conversations.info", unknown, async () => {
         const { channel } = await retry(
           async () => this.#api.call("conversations.info", { channel: id }, channelInfo),
           fixedWaits(AGAIN_MS),

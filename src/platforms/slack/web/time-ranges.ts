@@ -5,7 +5,6 @@ import type { SlackMessage } from "../inbound/payload.ts";
 /** Target messages per range; a page of Slack's holds 999, and one read takes ten pages at most. */
 const WANTED = 4000;
 const PAGE = 999;
-/** Shortest range, ms. */
 const SHORTEST_MS = 1000;
 
 /** A channel's messages in a time range. */
@@ -13,7 +12,6 @@ export interface TimeRange {
   readonly messages: readonly SlackMessage[];
   /** Read up to here; null: up to the end. */
   readonly toTs: string | null;
-  /** Length of the next range, ms. */
   readonly nextMs: number;
   /** The workspace's plan hides a part. */
   readonly isLimited: boolean;
