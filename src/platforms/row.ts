@@ -12,10 +12,10 @@ import type { ShardHomes } from "./shared/shard-homes.ts";
 export type OptionKit = typeof kit;
 
 /** Values of the secrets in a section, by option; null: it is not set. What is no secret is not in it. */
-export type Secrets<Options> = CamelCased<{ readonly [Option in keyof Options]?: string | null }>;
+type Secrets<Options> = CamelCased<{ readonly [Option in keyof Options]?: string | null }>;
 
 /** A section of the configuration with its defaults. */
-export type Section<Options extends z.ZodRawShape> = CamelCased<z.output<z.ZodObject<Options>>>;
+type Section<Options extends z.ZodRawShape> = CamelCased<z.output<z.ZodObject<Options>>>;
 
 type Own<Configured> = Omit<Configured, keyof ChatPlatformConfig>;
 

@@ -5,7 +5,7 @@ import type { InboundMessage } from "../../core/message.ts";
 import { type Gap, PlatformError, type CatchUpLedger } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
 
-export interface ChannelBackfillParts {
+interface ChannelBackfillParts {
   readonly ledger: Pick<CatchUpLedger, "policyOf">;
   readonly history: Pick<ChatHistory, "background" | "after" | "idBefore" | "isOwn" | "compare" | "pageSize">;
   readonly log: Logger;

@@ -3,7 +3,7 @@ import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { ChatHistory } from "./history.ts";
 import type { PlatformRetry } from "../shared/platform-retry.ts";
 
-export interface ChannelDiscoveryParts {
+interface ChannelDiscoveryParts {
   readonly platform: string;
   /** The bot as whom Weir listens. Throws PlatformError. */
   readonly account: () => Promise<string>;

@@ -4,7 +4,7 @@ import { type Gap, PlatformError } from "../platform.ts";
 import { Backlogs, type BacklogsParts } from "./backlogs.ts";
 import { type CatchUpParts, catchUp } from "./catch-up.ts";
 
-export interface GapsParts extends Omit<BacklogsParts, "openThread" | "catchUpOf"> {
+interface GapsParts extends Omit<BacklogsParts, "openThread" | "catchUpOf"> {
   readonly now: () => Date;
   /** Longest wait of a channel's events for the fetch of earlier missed messages, ms. */
   readonly holdMs: number;

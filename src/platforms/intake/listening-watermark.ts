@@ -1,4 +1,4 @@
-export interface ListeningWatermarkParts {
+interface ListeningWatermarkParts {
   readonly now: () => Date;
   /** Resolves when every event received so far is in the log or recorded as missing. */
   readonly settled: () => Promise<unknown>;

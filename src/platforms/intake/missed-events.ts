@@ -3,7 +3,7 @@ import type { Gap, CatchUpLedger } from "../platform.ts";
 import type { PlatformRetry } from "../shared/platform-retry.ts";
 import type { FindActiveChannels, ChannelDiscovery } from "./channel-discovery.ts";
 
-export interface MissedEventsParts {
+interface MissedEventsParts {
   readonly platform: string;
   readonly ledger: Pick<CatchUpLedger, "gapOf">;
   readonly platformRetry: PlatformRetry;

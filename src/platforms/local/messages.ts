@@ -106,15 +106,8 @@ export type LocalEvent = Exclude<InboundEvent, InboundChannelDeletion>;
 export function fromInbound(event: LocalEvent): PersonEvent {
   const change = { id: event.id, at: event.at.toISOString() };
   if (event.type === "message") {
-    const {
-      type,
-      channel: { name },
-      kind,
-      author,
-      text,
-      addressed,
-    } = event;
-    return { type, channel: name, ...change, author: author.name, text, listen: !addressed, kind };
+    const { type, channel, kind, author, text, addressed } = event;
+    return { type, channel: channel.name, ...change, author: author.name, text, listen: !addressed, kind };
   }
   const where = { channel: event.channel?.name, ...change };
   return event.type === "edit"

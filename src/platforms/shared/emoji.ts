@@ -16,13 +16,8 @@ const entries = z.array(
     skin_variations: z.record(z.string(), z.object({ unified: z.string() })).optional(),
   }),
 );
-const TONES: ReadonlyMap<string, string> = new Map([
-  ["1F3FB", "::skin-tone-2"],
-  ["1F3FC", "::skin-tone-3"],
-  ["1F3FD", "::skin-tone-4"],
-  ["1F3FE", "::skin-tone-5"],
-  ["1F3FF", "::skin-tone-6"],
-]);
+/** Slack counts them from 2. */
+const TONES = ["1F3FB", "1F3FC", "1F3FD", "1F3FE", "1F3FF"];
 const VARIATION = /\uFE0F/g;
 
 let names: EmojiNames | null = null;
@@ -41,7 +36,7 @@ function emojiNames(): EmojiNames {
     for (const [tone, { unified: toned }] of Object.entries(tones)) {
       const suffix = tone
         .split("-")
-        .map((part) => TONES.get(part) ?? "")
+        .map((part) => `::skin-tone-${TONES.indexOf(part) + 2}`)
         .join("");
       for (const name of all) byName.set(`${name}${suffix}`, characters(toned));
       byEmoji.set(plain(characters(toned)), `${own}${suffix}`);

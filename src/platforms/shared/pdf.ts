@@ -15,18 +15,16 @@ export type PdfReading =
   | { readonly kind: "wordless"; readonly pages: number }
   | { readonly kind: "locked" | "damaged" | "too slow" | "too large" };
 
-export interface PdfLimits {
-  /** Longest reading, with the wait for those before it, ms. */
-  readonly ms: number;
-  /** Most memory of the worker, bytes. */
-  readonly memory: number;
-}
-
 /** Largest PDF that is fetched. */
 export const MAX_PDF_BYTES = 20_000_000;
 const MAX_PAGES = 100;
 const MAX_TOKENS = 8000;
-const LIMITS: PdfLimits = { ms: 15_000, memory: 400_000_000 };
+const LIMITS = {
+  /** Longest reading, with the wait for those before it. */
+  ms: 15_000,
+  /** Most memory of the worker, bytes. */
+  memory: 400_000_000,
+};
 /** How often the worker's memory is measured, ms. */
 const MEASURED_EACH_MS = 25;
 /** Two would take both cores of a small machine. */
@@ -43,7 +41,11 @@ export async function readPdf(bytes: Uint8Array, limits = LIMITS): Promise<PdfRe
   }
 }
 
-async function inWorker(bytes: Uint8Array, { memory }: PdfLimits, late: AbortSignal): Promise<PdfReading> {
+async function inWorker(
+  bytes: Uint8Array,
+  { memory }: typeof LIMITS,
+  late: AbortSignal,
+): Promise<PdfReading> {
   // A copy: small buffers share their memory with others.
   const own = new Uint8Array(bytes);
   const task: PdfTask = { bytes: own, maxPages: MAX_PAGES, maxTokens: MAX_TOKENS };

@@ -6,7 +6,7 @@ import { retry } from "../../async/retry.ts";
 import { errorMessage, UnstorableError, WeirError } from "../../core/errors.ts";
 import { PlatformError } from "../platform.ts";
 
-export interface PlatformRetryOptions {
+interface PlatformRetryOptions {
   readonly platform: string;
   readonly log: Logger;
   /** First and longest wait before something is tried again, give or take a quarter. Default: 500 ms and 20 s. */

@@ -55,7 +55,7 @@ import { SLACK_TIMING, type SlackTiming } from "./timing.ts";
 import { UpdateBudget } from "./web/update-budget.ts";
 import { type JoinedChannel, joinedPage } from "./inbound/payload.ts";
 
-export interface SlackOptions extends AdapterParts {
+interface SlackOptions extends AdapterParts {
   readonly config: SlackConfig;
   /** Default: the wall clock. */
   readonly now?: () => Date;

@@ -2,7 +2,7 @@ import process from "node:process";
 import { defaultSpeaker } from "./intake.ts";
 import { type TerminalMode, type TerminalOptions, TerminalPlatform } from "./terminal-platform.ts";
 
-export interface ProcessTerminalOptions extends Omit<
+interface ProcessTerminalOptions extends Omit<
   TerminalOptions,
   "mode" | "input" | "output" | "speaker" | "colour" | "onInterrupt" | "now" | "newId"
 > {

@@ -16,13 +16,14 @@ import { LinesPresenter } from "./presenters/lines-presenter.ts";
 import { Output, OutputClosedError } from "./output.ts";
 import { PendingMessages } from "./pending-messages.ts";
 import type { Presenter, Session } from "./presenters/presenter.ts";
-import type { SettledTurn, TurnFeed, TurnNews } from "./turn-news.ts";
+import type { TurnFeed, TurnNews } from "./turn-news.ts";
 
 /**
  * `interactive`: a person at a terminal. `lines`: piped text, answered line by line. `jsonl`: a script with many
  * channels side by side.
  */
-export type TerminalMode = "interactive" | "lines" | "jsonl";
+const PRESENTERS = { interactive: InteractivePresenter, lines: LinesPresenter, jsonl: JsonlPresenter };
+export type TerminalMode = keyof typeof PRESENTERS;
 
 export interface TerminalOptions
   extends Omit<Session, "output" | "screen" | "pending" | Defaulted>, Partial<Pick<Session, Defaulted>> {
@@ -72,7 +73,7 @@ export class TerminalPlatform implements Platform {
       now: options.now ?? (() => new Date()),
       newId: this.#newId,
     };
-    const presenter = createPresenter(options.mode, session);
+    const presenter: Presenter = new PRESENTERS[options.mode](session);
     this.#presenter = presenter;
     this.capabilities = {
       streaming: presenter.streaming,
@@ -149,14 +150,6 @@ export class TerminalPlatform implements Platform {
     this.#closed.resolve();
   }
 
-  async #settle(channel: string, turn: SettledTurn): Promise<void> {
-    try {
-      await this.#presenter.settled(channel, turn);
-    } finally {
-      this.#pending.settle(channel, turn.inReplyTo, turn.outcome);
-    }
-  }
-
   /** Passes the events of a channel to the presenter that shows it. */
   #tell(told: TurnNews): void {
     const channel = parseAddress(told.news.channel);
@@ -170,7 +163,9 @@ export class TerminalPlatform implements Platform {
     const presenter = this.#presenter;
     switch (type) {
       case "settled":
-        return await this.#settle(channel, news);
+        return await presenter
+          .settled(channel, news)
+          .finally(() => this.#pending.settle(channel, news.inReplyTo, news.outcome));
       case "emergency":
         return await presenter.emergency(channel, news.omitted);
       case "compaction":
@@ -180,18 +175,5 @@ export class TerminalPlatform implements Platform {
       default:
         return unreachable(type);
     }
-  }
-}
-
-function createPresenter(mode: TerminalMode, session: Session): Presenter {
-  switch (mode) {
-    case "interactive":
-      return new InteractivePresenter(session);
-    case "lines":
-      return new LinesPresenter(session);
-    case "jsonl":
-      return new JsonlPresenter(session);
-    default:
-      return unreachable(mode);
   }
 }

@@ -2,15 +2,14 @@ import { Routes } from "discord.js";
 import type { z } from "zod";
 import { Cache } from "../../../async/cache.ts";
 import { pause } from "../../../async/clock.ts";
-import { PlatformError } from "../../platform.ts";
 import { ownAddress } from "../../shared/own-address.ts";
 import type { ShardHomes } from "../../shared/shard-homes.ts";
 import { gatewayPayload } from "../inbound/payload.ts";
-import { type DiscordApi, PLATFORM_NAME } from "../rest/api.ts";
+import { type DiscordApi, unavailable } from "../rest/api.ts";
 import type { DiscordTiming } from "../timing.ts";
 
 /** The gateway's address, and the limits of logins. */
-export type GatewayInformation = z.infer<typeof gatewayPayload>;
+type GatewayInformation = z.infer<typeof gatewayPayload>;
 
 const GATEWAY_HOSTS = ["discord.gg"];
 
@@ -54,24 +53,14 @@ export class Logins {
     const information = await this.information();
     if (!this.isGateway(information.url)) {
       this.#information.delete("");
-      throw new PlatformError(
-        PLATFORM_NAME,
-        "unavailable",
-        "Discord named an address of its gateway that is none of its own",
-      );
+      throw unavailable("Discord named an address of its gateway that is none of its own");
     }
-    const {
-      remaining,
-      reset_after: retryAfterMs,
-      max_concurrency: concurrency,
-    } = information.session_start_limit;
-    if (remaining < 1) {
+    const { session_start_limit: limit } = information;
+    if (limit.remaining < 1) {
       this.#information.delete("");
-      throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord allows no more logins today", {
-        retryAfterMs,
-      });
+      throw unavailable("Discord allows no more logins today", undefined, limit.reset_after);
     }
-    this.#concurrency = concurrency;
+    this.#concurrency = limit.max_concurrency;
     return information;
   }
 

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../../../async/bounded-map.ts";
 
-export interface ReplayBufferParts<Event> {
+interface ReplayBufferParts<Event> {
   readonly take: (event: Event) => void;
   readonly channelOf: (event: Event) => string | null;
   /** True: no search finds this event again, so it is held if others are dropped. */

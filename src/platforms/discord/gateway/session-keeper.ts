@@ -4,7 +4,7 @@ import type { GatewayPlace } from "../../../core/gateway.ts";
 import type { CatchUpLedger } from "../../platform.ts";
 import { PLATFORM_NAME } from "../rest/api.ts";
 
-export interface SessionKeeperParts {
+interface SessionKeeperParts {
   readonly ledger: Pick<CatchUpLedger, "keepSession">;
   /** The epoch of this daemon's lease on the connection; null: there is no cluster. */
   readonly epoch: number | null;

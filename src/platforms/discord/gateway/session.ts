@@ -40,7 +40,7 @@ const KEEP_SESSION = 4200;
 
 type Options = { -readonly [Key in keyof FetchingStrategyOptions]: FetchingStrategyOptions[Key] };
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly token: string;
   /** Its number and the total. */
   readonly shard: number;

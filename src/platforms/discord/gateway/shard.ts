@@ -4,7 +4,7 @@ import { GatewayDispatchEvents, GatewayOpcodes } from "discord.js";
 import { z } from "zod";
 import { type Backoff, backoffMs } from "../../../async/backoff.ts";
 
-export interface ShardParts {
+interface ShardParts {
   readonly shard: number;
   /** Holds the library's options, and its state for a RESUME. */
   readonly strategy: IContextFetchingStrategy;

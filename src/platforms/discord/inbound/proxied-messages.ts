@@ -1,5 +1,6 @@
 import { MessageType } from "discord.js";
 import { BoundedMap } from "../../../async/bounded-map.ts";
+import { withDeadline } from "../../../async/deadline.ts";
 import type { MessagePayload } from "./payload.ts";
 
 /** How long a message of a person may wait for its repetition, and a repetition for the deletion, ms. */
@@ -62,10 +63,7 @@ export class ProxiedMessages {
     );
     if (found === undefined) return null;
     found.isRepeated = true;
-    const { promise: end, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, WITHIN_MS).unref();
-    await Promise.race([found.deletion.promise, end]);
-    clearTimeout(timer);
+    await withDeadline(found.deletion.promise, WITHIN_MS);
     return found.isDeleted ? found.message : null;
   }
 

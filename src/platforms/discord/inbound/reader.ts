@@ -26,7 +26,7 @@ import type {
 import { nameOf, type People } from "../rest/people.ts";
 import type { Bot } from "../gateway/bot-identity.ts";
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly directory: Directory;
   readonly people: People;
   /** Null: Discord's own. */

@@ -37,7 +37,7 @@ import { type InteractionPayload, interactionPayload } from "./payload.ts";
 import type { MessageReader } from "./reader.ts";
 import type { Bot } from "../gateway/bot-identity.ts";
 
-export interface SlashParts {
+interface SlashParts {
   readonly api: DiscordApi;
   readonly inbox: Pick<PlatformInbox, "command">;
   readonly commands: readonly PlatformCommand[];

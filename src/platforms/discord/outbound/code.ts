@@ -1,5 +1,5 @@
 /** A piece of Discord's Markdown: code, with its backticks, or not. */
-export interface Piece {
+interface Piece {
   readonly text: string;
   readonly isCode: boolean;
   /** A block, not inline code. */

@@ -20,7 +20,7 @@ import type { BotIdentity } from "../gateway/bot-identity.ts";
 import { compareIds, idOfTime, isSnowflake } from "../snowflake.ts";
 import type { DiscordTiming } from "../timing.ts";
 
-export interface PosterParts {
+interface PosterParts {
   readonly api: DiscordApi;
   readonly identity: BotIdentity;
   readonly directory: Directory;

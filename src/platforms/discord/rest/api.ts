@@ -19,7 +19,7 @@ import type { DiscordTiming } from "../timing.ts";
 
 export const PLATFORM_NAME = "discord";
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly token: string;
   /** Null: Discord's own. */
   readonly apiUrl: string | null;
@@ -179,7 +179,7 @@ const request: typeof DefaultRestOptions.makeRequest = async (url, init) => {
   if (redirect === undefined) return response;
   if (body instanceof Readable) body.on("error", () => undefined).destroy();
   else await body?.cancel();
-  throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
+  throw unavailable(redirect);
 };
 
 type RequestInit = Parameters<typeof DefaultRestOptions.makeRequest>[1];
@@ -200,9 +200,7 @@ async function encoded(init: RequestInit): Promise<RequestInit> {
 export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw new PlatformError(PLATFORM_NAME, "unavailable", "Discord answered with something unexpected", {
-    cause: result.error,
-  });
+  throw unavailable("Discord answered with something unexpected", result.error);
 }
 
 function waitOf({ timeToReset, retryAfter }: Pick<RateLimitData, "timeToReset" | "retryAfter">): number {
@@ -225,7 +223,8 @@ export function toPlatformError(error: unknown): PlatformError {
   return unavailable(`Discord could not be reached${code === "" ? "" : ` (${code})`}`, error);
 }
 
-function unavailable(message: string, cause: unknown, retryAfterMs?: number): PlatformError {
+/** An error that may pass. */
+export function unavailable(message: string, cause?: unknown, retryAfterMs?: number): PlatformError {
   return new PlatformError(PLATFORM_NAME, "unavailable", message, { cause, retryAfterMs });
 }
 

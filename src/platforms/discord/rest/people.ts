@@ -45,21 +45,16 @@ export class People {
    */
   async read(channelId: string, guildId: string): Promise<void> {
     await this.#read.get(channelId, async () => {
-      await this.#meetSpeakers(channelId, guildId);
+      const query = { limit: String(READ) };
+      const newest = await this.#api.get(Routes.channelMessages(channelId), messagesPayload, query);
+      const users = newest.flatMap(({ author, mentions, webhook_id: webhookId }) =>
+        webhookId === undefined ? [author, ...mentions] : mentions,
+      );
+      const people = new Map(users.filter(({ bot }) => bot !== true).map((user) => [user.id, user]));
+      for (const user of people.values())
+        this.met(channelId, user, nameOf(user, await this.findMember(guildId, user.id)));
       return { value: true, forMs: READ_MS };
     });
-  }
-
-  async #meetSpeakers(channelId: string, guildId: string): Promise<void> {
-    const newest = await this.#api.get(Routes.channelMessages(channelId), messagesPayload, {
-      limit: String(READ),
-    });
-    const users = newest.flatMap(({ author, mentions, webhook_id: webhookId }) =>
-      webhookId === undefined ? [author, ...mentions] : mentions,
-    );
-    const people = new Map(users.filter(({ bot }) => bot !== true).map((user) => [user.id, user]));
-    for (const user of people.values())
-      this.met(channelId, user, nameOf(user, await this.findMember(guildId, user.id)));
   }
 
   namesIn(channelId: string): KnownNames {

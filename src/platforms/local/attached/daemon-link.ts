@@ -68,7 +68,7 @@ export interface LinkedChat {
   remark(text: string, isUrgent?: boolean): void;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly hello: Omit<Hello, "type">;
   /** Finds the socket again; null: there is no socket at the moment. */
   readonly findSocket: () => Promise<string | null>;

@@ -17,9 +17,8 @@ import { PLATFORM_NAME } from "../../terminal/intake.ts";
 import type { TurnFeed } from "../../terminal/turn-news.ts";
 import type { TerminalPlatform } from "../../terminal/terminal-platform.ts";
 import { AttachedChat, type ChatHost } from "./attached-chat.ts";
-import type { DaemonLine } from "./wire.ts";
 
-export interface SharedTerminalOptions {
+interface SharedTerminalOptions {
   /** The daemon's own terminal; null: the daemon runs without one. */
   readonly own: TerminalPlatform | null;
   /** Finds the place where chats attach. */
@@ -79,7 +78,9 @@ export class SharedTerminal implements Platform {
     await own?.start(this.#overheard(inbox, null));
     const host = this.#host;
     if (host === null) return;
-    this.#unsubscribe = turns.on((told) => this.#tell(parseAddress(told.news.channel), told));
+    this.#unsubscribe = turns.on((told) => {
+      for (const chat of this.#chatsOf(parseAddress(told.news.channel))) chat.tell(told);
+    });
     try {
       const place = await socket();
       // Intake may have been stopped during the wait.
@@ -141,10 +142,6 @@ export class SharedTerminal implements Platform {
   #chatsOf({ platform, name }: ChannelAddress): AttachedChat[] {
     if (platform !== PLATFORM_NAME) return [];
     return [...this.#chats].filter((chat) => chat.hasOpen(name));
-  }
-
-  #tell(address: ChannelAddress, line: DaemonLine): void {
-    for (const chat of this.#chatsOf(address)) chat.tell(line);
   }
 
   /** The inbox of one chat, which also shows its messages to the other chats in the channel. */

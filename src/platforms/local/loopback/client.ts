@@ -6,7 +6,7 @@ import { PlatformError } from "../../platform.ts";
 
 export const PLATFORM_NAME = "loopback";
 
-export interface Call {
+interface Call {
   readonly method: "GET" | "POST" | "PATCH";
   /** Begins with a slash; its parts are encoded. */
   readonly path: string;
@@ -29,12 +29,8 @@ export class LoopbackClient {
     const text = await this.#fetch(call);
     const result = schema.safeParse(jsonOf(text));
     if (result.success) return result.data;
-    throw new PlatformError(
-      PLATFORM_NAME,
-      "unavailable",
-      `${this.#url} answered something that is no answer of a loopback service`,
-      { cause: result.error },
-    );
+    const why = "answered something that is no answer of a loopback service";
+    throw unavailable(`${this.#url} ${why}`, result.error);
   }
 
   async #fetch(call: Call): Promise<string> {
@@ -52,14 +48,12 @@ export class LoopbackClient {
       text = await response.text();
     } catch (error) {
       const why = timeout.aborted ? `no answer within ${call.timeoutMs / 1000} s` : causeOf(error);
-      throw new PlatformError(PLATFORM_NAME, "unavailable", `${this.#url} does not answer: ${why}`, {
-        cause: error,
-      });
+      throw unavailable(`${this.#url} does not answer: ${why}`, error);
     }
     if (response.ok) return text;
     const redirect = redirectIn(this.#url, response, "platforms.loopback.url");
     // The text waits until the address is corrected.
-    if (redirect !== undefined) throw new PlatformError(PLATFORM_NAME, "unavailable", redirect);
+    if (redirect !== undefined) throw unavailable(redirect);
     throw refused(response, text);
   }
 }
@@ -74,6 +68,10 @@ function headersOf(call: Call): Record<string, string> {
       .replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
   }
   return headers;
+}
+
+function unavailable(message: string, cause?: unknown): PlatformError {
+  return new PlatformError(PLATFORM_NAME, "unavailable", message, { cause });
 }
 
 function refused(response: Response, text: string): PlatformError {

@@ -24,7 +24,7 @@ export interface FeedLog {
   error(fields: object, text: string): void;
 }
 
-export interface EventFeedOptions {
+interface EventFeedOptions {
   readonly client: LoopbackClient;
   readonly log: FeedLog;
   /** For the log. */

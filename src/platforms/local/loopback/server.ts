@@ -24,7 +24,7 @@ import { pause } from "../../../async/clock.ts";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { z } from "zod";
 
-export interface LoopbackServerOptions {
+interface LoopbackServerOptions {
   /** Default: 0, a free one. */
   readonly port?: number;
   /** Default: 127.0.0.1. Every program that reaches the service may do everything, so it is for one machine. */

@@ -1,28 +1,24 @@
+import { withDeadline } from "../../../async/deadline.ts";
+
 /** Requests that wait for something to happen. */
 export class Waiters {
-  readonly #waiting = new Set<() => void>();
+  #woken = Promise.withResolvers<void>();
+  #size = 0;
 
   get size(): number {
-    return this.#waiting.size;
+    return this.#size;
   }
 
   wake(): void {
-    for (const done of this.#waiting) done();
+    this.#woken.resolve();
+    this.#woken = Promise.withResolvers();
   }
 
   /** Resolves at the next `wake`, after `waitMs`, or when the signal says so. */
   async wait(waitMs: number, signal: AbortSignal): Promise<void> {
     if (waitMs <= 0 || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, waitMs);
-      this.#waiting.add(done);
-      signal.addEventListener("abort", done);
-    });
+    this.#size += 1;
+    await withDeadline(this.#woken.promise, waitMs, signal);
+    this.#size -= 1;
   }
 }

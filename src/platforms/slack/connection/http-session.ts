@@ -5,7 +5,7 @@ import type { Session } from "../../shared/connection.ts";
 import type { Handlers } from "./bolt-app.ts";
 import { boltLogger } from "./bolt-logger.ts";
 
-export interface HttpParts {
+interface HttpParts {
   readonly signingSecret: string;
   readonly host: string;
   readonly port: number;

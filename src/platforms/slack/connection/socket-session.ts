@@ -1,5 +1,4 @@
 import { withDeadline } from "../../../async/deadline.ts";
-import { setTimeout as delay } from "node:timers/promises";
 import { type App, SocketModeReceiver } from "@slack/bolt";
 import type { Logger } from "pino";
 import { z } from "zod";
@@ -16,7 +15,7 @@ import { boltLogger } from "./bolt-logger.ts";
 import { forOperator } from "../web/api-errors.ts";
 import type { SlackTiming } from "../timing.ts";
 
-export interface SocketParts {
+interface SocketParts {
   readonly appToken: string;
   readonly apiUrl: string | null;
   readonly createApp: (receiver: SocketModeReceiver) => App;
@@ -103,11 +102,7 @@ class SocketSession implements Session {
     // The client opens a socket at this address right after.
     this.#client.on("authenticated", ({ url }: { readonly url: string }) => {
       if (ownAddress(url, { hosts: SOCKET_HOSTS, apiUrl }) === null)
-        throw new SlackError(
-          "unavailable",
-          "Slack named an address for a socket that is none of its own",
-          {},
-        );
+        throw new SlackError("unavailable", "Slack named an address for a socket that is none of its own");
     });
     this.#client.on("connected", () => parts.handlers.connected());
     this.#client.on("disconnected", () => {
@@ -142,13 +137,9 @@ class SocketSession implements Session {
     this.#lost = Promise.withResolvers<void>();
     this.#reason = null;
     this.#isGreeted = false;
-    const starting = this.#client.start();
-    this.#starting = starting;
-    const over = new AbortController();
-    const late = delay(timing.helloMs, "late" as const, { signal: over.signal }).catch(() => "late" as const);
+    this.#starting = this.#client.start();
     try {
-      const outcome = await Promise.race([starting, late]);
-      if (outcome !== "late") {
+      if ((await withDeadline(this.#starting, timing.helloMs)) !== null) {
         // Closed during the address request.
         if (this.#isClosing) await this.#disconnect();
         return;
@@ -157,8 +148,6 @@ class SocketSession implements Session {
       if (error !== undefined)
         throw forOperator(toSlackError("apps.connections.open", error), "SLACK_APP_TOKEN");
       throw this.#reason === null ? new Error("Slack's socket closed before its hello.") : this.#why();
-    } finally {
-      over.abort();
     }
     await this.#disconnect();
     throw new Error(`Slack's socket said no hello within ${timing.helloMs / 1000} s.`);

@@ -1,8 +1,6 @@
 import { isDm, type SlackPlace } from "../address.ts";
+import type { SlackConfig } from "../row.ts";
 import type { SlackMessage } from "./payload.ts";
-
-/** `auto`: Slack's messages and events show it. */
-export type AgentViewMode = "auto" | "on" | "off";
 
 /**
  * Whether the app is an agent of Slack's (`agent_view` in its manifest): then each message that begins a thread in its direct
@@ -12,7 +10,8 @@ export class AgentView {
   #isOn: boolean;
   readonly #isFixed: boolean;
 
-  constructor(mode: AgentViewMode) {
+  /** @param mode `auto`: Slack's messages and events show it */
+  constructor(mode: SlackConfig["agentView"]) {
     this.#isOn = mode === "on";
     this.#isFixed = mode !== "auto";
   }

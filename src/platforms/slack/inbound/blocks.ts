@@ -1,7 +1,7 @@
 import { escapeText } from "../outbound/mrkdwn-inline.ts";
 
 /** A part of Slack's blocks, of any type: its fields are read where they are words. */
-export interface BlockPart {
+interface BlockPart {
   readonly type?: unknown;
   readonly [field: string]: unknown;
 }

@@ -47,7 +47,7 @@ import type { AgentView } from "./agent-view.ts";
 import type { AgentThreads, ThreadPlace } from "../outbound/agent-threads.ts";
 import { FilePolicy } from "./file-policy.ts";
 
-export interface EventsParts {
+interface EventsParts {
   readonly api: SlackApi;
   readonly names: Names;
   readonly reader: MessageReader;

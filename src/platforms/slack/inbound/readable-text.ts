@@ -7,17 +7,11 @@ export interface TextNames {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-export interface MentionedIds {
-  readonly people: readonly string[];
-  readonly channels: readonly string[];
-  readonly groups: readonly string[];
-}
-
 /** `<@U123>`, `<#C123|general>`, `<!here>`, `<https://…|words>`: Slack escapes every other `<`. */
 const ENTITY = /<([^<>\n]+)>/g;
 
 /** The ids whose names `readableText` needs. Pure. */
-export function mentionedIds(text: string): MentionedIds {
+export function mentionedIds(text: string): Record<keyof TextNames, readonly string[]> {
   const ids = { people: new Set<string>(), channels: new Set<string>(), groups: new Set<string>() };
   for (const [, inner = ""] of text.matchAll(ENTITY)) {
     const [id = "", label = ""] = inner.split("|", 2);

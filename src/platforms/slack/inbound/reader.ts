@@ -24,7 +24,7 @@ import { fileInfo, type SlackFile, type SlackMessage } from "./payload.ts";
 import type { SlackApi } from "../web/api.ts";
 import { errorMessage } from "../../../core/errors.ts";
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly api: Pick<SlackApi, "call">;
   readonly names: Names;
   readonly renames: ChannelRenames;

@@ -23,7 +23,7 @@ import type { ButtonPress, FormSubmission, SlashCommand } from "./payload.ts";
 import { MAX_POST_LENGTH } from "../outbound/content.ts";
 import type { MessageReader } from "./reader.ts";
 
-export interface CommandsParts {
+interface CommandsParts {
   readonly inbox: Pick<PlatformInbox, "command">;
   readonly api: Pick<SlackApi, "call">;
   readonly commands: readonly PlatformCommand[];

@@ -10,7 +10,7 @@ import type { MessageReader } from "../inbound/reader.ts";
 import type { SlackApi } from "../web/api.ts";
 import { nothing } from "../web/names.ts";
 
-export interface AgentThreadsParts {
+interface AgentThreadsParts {
   readonly api: SlackApi;
   readonly reader: Pick<MessageReader, "person" | "where">;
   readonly inbox: Pick<PlatformInbox, "promptsFor">;

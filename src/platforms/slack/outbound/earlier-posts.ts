@@ -12,7 +12,7 @@ import { SlackError } from "../web/slack-error.ts";
 const MAX_PAGES = 10;
 
 /** What this process knows of a text that may be there. */
-export interface Sought {
+interface Sought {
   readonly message: OutboundMessage;
   /** As it would be posted. */
   readonly text: string;

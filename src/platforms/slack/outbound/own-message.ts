@@ -11,6 +11,6 @@ export function keyMetadata(idempotencyKey: string): object {
 /** A message of the bot's, as arguments of the Web API. @throws SlackError if the id is no message's */
 export function ownMessage(id: string): { readonly channel: string; readonly ts: string } {
   const parsed = parseMessageId(id);
-  if (parsed === null) throw new SlackError("gone", "This is no message of Slack's.", {});
+  if (parsed === null) throw new SlackError("gone", "This is no message of Slack's.");
   return parsed;
 }

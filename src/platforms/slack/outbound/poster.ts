@@ -16,7 +16,7 @@ import type { Streams } from "./streams.ts";
 import type { Uploader } from "./uploader.ts";
 import type { UpdateBudget } from "../web/update-budget.ts";
 
-export interface PosterParts {
+interface PosterParts {
   readonly api: SlackApi;
   /** With a longer timeout. */
   readonly patient: SlackApi;
@@ -171,7 +171,7 @@ export class Poster {
   async react(id: string, emoji: string): Promise<void> {
     const { channel, ts: timestamp } = ownMessage(id);
     const name = emojiName(emoji);
-    if (name === null) throw new SlackError("rejected", "Slack's name of this emoji is not known.", {});
+    if (name === null) throw new SlackError("rejected", "Slack's name of this emoji is not known.");
     try {
       await this.#parts.api.call("reactions.add", { channel, timestamp, name }, nothing);
     } catch (error) {
@@ -188,7 +188,7 @@ export class Poster {
     if (stream !== null) this.#parts.budget.ended(key);
     if (stream === null && message.text === "") {
       this.#posts.delete(key);
-      throw new SlackError("rejected", "Slack shows steps in streams only.", {});
+      throw new SlackError("rejected", "Slack shows steps in streams only.");
     }
     return stream ?? (await this.#post(message));
   }

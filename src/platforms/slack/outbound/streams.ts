@@ -15,7 +15,7 @@ import type { Content } from "./content.ts";
 import { keyMetadata, ownMessage } from "./own-message.ts";
 import { settledPart, toStreamMarkdown } from "./stream-markdown.ts";
 
-export interface StreamsParts {
+interface StreamsParts {
   readonly api: SlackApi;
   /** With a longer timeout. */
   readonly patient: SlackApi;
@@ -32,7 +32,7 @@ export interface StreamsParts {
  * The outcome of an edit. `over`: the message is no stream, or no longer one, and does not show the text yet. `retouch`: it
  * shows the text, below another that is void.
  */
-export type StreamEdit = "done" | "over" | "retouch";
+type StreamEdit = "done" | "over" | "retouch";
 
 interface Stream {
   readonly key: string;

@@ -8,7 +8,7 @@ import type { SlackApi } from "../web/api.ts";
 import { nothing } from "../web/names.ts";
 import { SlackError } from "../web/slack-error.ts";
 
-export interface UploaderParts {
+interface UploaderParts {
   /** With a longer timeout. */
   readonly api: SlackApi;
   /** Null: Slack's own. */
@@ -75,7 +75,7 @@ export class Uploader {
     );
     const url = ownAddress(address, { hosts: HOSTS, apiUrl });
     if (url === null)
-      throw new SlackError("unavailable", "Slack names an address for a file that is not its own.", {});
+      throw new SlackError("unavailable", "Slack names an address for a file that is not its own.");
     const signal = AbortSignal.timeout(UPLOAD_MS);
     const body = new Blob([new Uint8Array(bytes)], { type });
     try {
@@ -87,7 +87,7 @@ export class Uploader {
         cause: error,
       });
     }
-    throw new SlackError("unavailable", "Slack does not take a file.", {});
+    throw new SlackError("unavailable", "Slack does not take a file.");
   }
 
   /** The message that shows the file in a channel; null: none does. */

@@ -38,7 +38,7 @@ const fetchWithoutRedirects: typeof fetch = async (input, init) => {
   const redirect = redirectIn(url, response, "platforms.slack.api_url");
   if (redirect === undefined) return response;
   await response.body?.cancel();
-  throw new SlackError("unavailable", redirect, {});
+  throw new SlackError("unavailable", redirect);
 };
 
 /** The Web API with one token. */
@@ -133,9 +133,9 @@ export function toSlackError(method: string, error: unknown): SlackError {
   if (http.success) {
     const { statusCode } = http.data;
     const kind = ABOUT_THE_REQUEST.has(statusCode) ? "rejected" : "unavailable";
-    return new SlackError(kind, `Slack answered ${method} with ${statusCode}`, {});
+    return new SlackError(kind, `Slack answered ${method} with ${statusCode}`);
   }
-  return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`, {});
+  return new SlackError("unavailable", `Slack does not answer ${method}: ${reasonOf(error)}`);
 }
 
 /** The reason behind `fetch failed`, from its causes. */

@@ -263,12 +263,9 @@ export class SlackHistory implements ChatHistory {
       const messages = (await this.#allAfter(place, oldest)).filter(isBefore);
       return { window: { afterId, messages, toTs: null, lengthMs: null }, more: {} };
     }
-    const {
-      messages: raw,
-      toTs,
-      nextMs: lengthMs,
-      isLimited,
-    } = await readRange(this.#pages, { channel, oldest, untilTs }, known?.lengthMs ?? null);
+    const range = { channel, oldest, untilTs };
+    const read = await readRange(this.#pages, range, known?.lengthMs ?? null);
+    const { messages: raw, toTs, nextMs: lengthMs, isLimited } = read;
     const messages = (await this.#ofPeopleAfter(raw, place, oldest)).filter(isBefore);
     // For a later window, an earlier window has found the threads above it.
     const above = known === null ? await this.#rootsBefore(channel, raw, oldest) : [];

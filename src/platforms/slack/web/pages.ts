@@ -4,7 +4,7 @@ import { type MessagePage, messagePage, type SlackMessage } from "../inbound/pay
 
 const MAX_PAGES = 10;
 
-export interface Pages {
+interface Pages {
   readonly messages: readonly SlackMessage[];
   /** The range has no other messages, neither on a further page nor hidden by Slack. */
   readonly isAll: boolean;

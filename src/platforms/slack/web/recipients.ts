@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../../async/bounded-map.ts";
 import { platformIdOf } from "../../../core/message.ts";
 
-export interface Recipient {
+interface Recipient {
   readonly user: string;
   /** The person's own team, which may be another workspace's. */
   readonly team: string;

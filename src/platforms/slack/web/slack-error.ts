@@ -10,7 +10,7 @@ export class SlackError extends PlatformError {
   constructor(
     kind: PlatformError["kind"],
     message: string,
-    details: { code?: string; needed?: string | undefined; retryAfterMs?: number; cause?: unknown },
+    details: { code?: string; needed?: string | undefined; retryAfterMs?: number; cause?: unknown } = {},
   ) {
     const { code, needed, ...options } = details;
     super(PLATFORM_NAME, kind, message, { ...options, isMessageGone: code === "message_not_found" });

@@ -8,7 +8,7 @@ const PAGE = 999;
 const SHORTEST_MS = 1000;
 
 /** A channel's messages in a time range. */
-export interface TimeRange {
+interface TimeRange {
   readonly messages: readonly SlackMessage[];
   /** Read up to here; null: up to the end. */
   readonly toTs: string | null;
