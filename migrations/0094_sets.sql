@@ -169,8 +169,10 @@ begin
   raise exception 'entry % is not the next of channel %', v_first, v_channel using errcode = 'WE001';
 end $$;
 
--- Keeps the records of turns, as `keep_context_record` keeps one.
--- p_records: [{channel, turn, at, seen_to, answered, content}]. kept: of each, in their order.
+-- Keeps the records of turns, and of the records of each channel the newest p_kept. Refuses a record if a text was retracted that its
+-- turn can have seen. It waits for no lock: the holder of one of these is about to retract something.
+-- p_records: [{channel, turn, at, seen_to, answered, content}]; answered: [seq, md5 of the text that was shown] of each message that the
+-- turn answered. kept: of each record, in their order.
 create function keep_context_records(p_records jsonb, p_kept integer) returns table (kept boolean) language plpgsql as $$
 declare v_channels bigint[]; v_turns bigint[]; v_known bigint[];
 begin

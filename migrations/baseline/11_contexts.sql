@@ -60,31 +60,3 @@ create constraint trigger revisions_void_context after insert on revisions defer
   for each row execute function entries_void_context();
 create constraint trigger memories_void_context after delete on memories deferrable initially deferred
   for each row execute function memories_void_context();
-
--- Keeps the record of a turn, and of its channel's records the newest p_kept. Refused if a text was retracted that the turn can have
--- seen. It waits for no lock: the holder of one of these is about to retract something.
--- p_answered: [seq, md5 of the text that was shown] of each message that it answered.
-create function keep_context_record(
-  p_channel bigint, p_turn bigint, p_at timestamptz, p_seen_to bigint, p_answered jsonb, p_memories bigint[], p_content jsonb,
-  p_kept integer
-) returns boolean language plpgsql as $$
-declare v_known bigint[];
-begin
-  perform from context_voids v where v.channel_id = p_channel for share skip locked;
-  if not found then return false; end if;
-  select coalesce(array_agg(m.id), '{}') into v_known
-    from (select m.id from memories m where m.id = any (p_memories) for key share skip locked) m;
-  if not v_known @> p_memories
-     or exists (select from context_voids v join turns t on t.id = p_turn
-                 where v.channel_id = p_channel and v.voided_at >= t.started_at)
-     or exists (select from jsonb_array_elements(p_answered) a
-                  join entries e on e.channel_id = p_channel and e.seq = (a->>0)::bigint
-                 where e.deleted_at is not null or md5(e.text) <> a->>1)
-  then return false; end if;
-  insert into context_records (turn_id, channel_id, at, seen_to, memories, content)
-  values (p_turn, p_channel, p_at, p_seen_to, p_memories, p_content) on conflict do nothing;
-  delete from context_records r where r.turn_id in (
-    select o.turn_id from context_records o where o.channel_id = p_channel
-     order by o.turn_id desc offset p_kept for update skip locked);
-  return true;
-end $$;
