@@ -1,4 +1,4 @@
-// proves: src/store/deletion/quotes.ts, src/store/deletion/carriers/quotes.ts, migrations/0080_quotes.sql
+// proves: src/store/deletion/quotes.ts, src/store/deletion/carriers/carriers.ts, migrations/0080_quotes.sql
 // A message that replies to one which the log never had is shown with it, and only for as long as that one is as it was.
 import assert from "node:assert/strict";
 import { test } from "node:test";

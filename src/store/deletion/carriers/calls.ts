@@ -88,7 +88,7 @@ async function readCalls(
   channel: ChannelId,
   { after, to = Number.MAX_SAFE_INTEGER, among = null }: { after: Seq; to?: Seq; among?: FoundCalls | null },
 ): Promise<RawCalls[]> {
-  return tx.query<RawCalls & Record<string, unknown>>(
+  return tx.query<RawCalls>(
     "calls_after",
     ["e.kind = 'tool_call'", "e.kind = 'tool_result' and e.text <> ''"]
       .map(

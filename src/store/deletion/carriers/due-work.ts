@@ -27,7 +27,7 @@ export const DUE_WORK: Carrier = {
   ],
   async take(tx, removal) {
     const { channel, seqs, cause, derived } = removal;
-    const rows = await tx.query<Retelling & { seq: Seq; message: string } & Record<string, unknown>>(
+    const rows = await tx.query<Retelling & { seq: Seq; message: string }>(
       "due_work_after",
       `select e.seq, e.message_id as message, e.text, r.asked_seq as asked, ${REMAINING_PRINTS} as prints,
               coalesce(r.turn_id, s.turn_id, a.turn_id, substring(e.message_id from '^handoff/(\\d{1,18})/')::bigint) as turn

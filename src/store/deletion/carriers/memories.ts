@@ -72,7 +72,7 @@ async function readCandidates(
   channel: ChannelId,
   seqs: readonly Seq[],
   terms: ReadonlySet<string>,
-): Promise<(RawCandidate & Record<string, unknown>)[]> {
+): Promise<RawCandidate[]> {
   return tx.query(
     "memories_retelling",
     `select m.id, m.subject, m.statement, m.telling, m.read_from, m.read_to,

@@ -44,7 +44,7 @@ async function readAffected(
   seqs: readonly Seq[],
   after: Seq,
 ): Promise<AffectedSummary[]> {
-  return tx.query<AffectedSummary & Record<string, unknown>>(
+  return tx.query<AffectedSummary>(
     "summaries_affected",
     `select ${AFFECTED}, exists (select from unnest($2::bigint[]) seq where seq between s.from_seq and s.to_seq) as covers
        from summaries s
@@ -67,7 +67,7 @@ async function readReaders(
   those: readonly AffectedSummary[],
 ): Promise<AffectedSummary[]> {
   if (cut.length === 0) return [];
-  return tx.query<AffectedSummary & Record<string, unknown>>(
+  return tx.query<AffectedSummary>(
     "summaries_reading_cut",
     `select ${AFFECTED}, false as covers from summaries s
       where s.channel_id = $1 and s.kind <> 'reset' and not ${IS_EXPIRED} and s.id <> all ($3::bigint[])
@@ -163,7 +163,7 @@ export async function renewWritten(
   digester: Digester,
   ready?: Extract,
 ): Promise<void> {
-  const [summary] = await tx.query<AffectedSummary & Record<string, unknown>>(
+  const [summary] = await tx.query<AffectedSummary>(
     "summary_written",
     `select ${AFFECTED}, true as covers from summaries s where s.channel_id = $1 and s.job_id = $2 and s.live`,
     [channel, job],
