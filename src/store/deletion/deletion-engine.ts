@@ -154,11 +154,11 @@ async function shownInThreads(tx: Queryable, channel: ChannelId, removed: Prompt
 }
 
 /** Takes a channel's lock, so that no text and no call with the removed words is written there meanwhile. */
-async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
+export async function lockShownIn(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query("shown_lock", "select lock_shown_in($1)", [channel]);
 }
 
 /** Notes that the running turns of a channel may know removed texts: their calls are logged without words until they begin again. */
-async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
+export async function noteShownRemoved(tx: Queryable, channel: ChannelId): Promise<void> {
   await tx.query("shown_gone", "select note_shown_gone($1)", [channel]);
 }

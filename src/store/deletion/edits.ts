@@ -59,7 +59,7 @@ export async function editMessage(
 ): Promise<EditOutcome> {
   const text = storableText(edit.text);
   const tokens = estimateTokens(text) + LINE_HEAD_TOKENS + MESSAGE_OVERHEAD;
-  const [row] = await tx.query<RawEdit & Record<string, unknown>>(
+  const [row] = await tx.query<RawEdit>(
     "revise_message",
     "select * from revise_message($1, $2, $3, $4, $5)",
     [channel, storableText(edit.id), text, tokens, edit.at],

@@ -48,6 +48,12 @@ const SAID = `
    where c.id = $1 and exists (
      select from entries e where e.message_id = copy.message_id and e.channel_id = c.id and e.author_id = $2)`;
 
+/** The messages $2 of the channel $1 as `copy`, and the same messages of the same people where they are background of threads. */
+const COPIES = `channels here join entries e on e.channel_id = here.id
+         join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
+         join channels c on c.id = copy.channel_id and c.platform = here.platform
+        where here.id = $1 and e.message_id = any($2) and e.kind = 'user'`;
+
 /** A channel with remaining messages of a person. */
 export interface SpokenPlace {
   readonly channel: ChannelRow;
@@ -275,10 +281,7 @@ export class PersonalDataStore {
     return this.#db.query<SaidMessages>(
       "person_copies",
       `select ${ADDRESS_OF_C} as channel, array_agg(copy.message_id) as message_ids
-         from channels here join entries e on e.channel_id = here.id
-         join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
-         join channels c on c.id = copy.channel_id and c.platform = here.platform
-        where here.id = $1 and e.message_id = any($2) and e.kind = 'user'
+         from ${COPIES}
         group by c.id order by c.id <> $1, c.id`,
       [channel, messageIds.map(storableText)],
     );
@@ -297,11 +300,7 @@ export class PersonalDataStore {
     const [row] = await this.#db.query<{ messages: number; otherMemories: number }>(
       "person_resting_on",
       `with taken as (
-         select copy.channel_id, copy.seq
-           from channels here join entries e on e.channel_id = here.id
-           join entries copy on copy.message_id = e.message_id and copy.author_id = e.author_id and copy.deleted_at is null
-           join channels c on c.id = copy.channel_id and c.platform = here.platform
-          where here.id = $1 and e.message_id = any($2) and e.kind = 'user')
+         select copy.channel_id, copy.seq from ${COPIES})
        select (select count(distinct seq) from taken where channel_id = $1) as messages,
               (select count(distinct s.memory_id) from taken join memory_sources s using (channel_id, seq)
                 where s.memory_id <> all($3) and not exists (

@@ -4,7 +4,7 @@ import { storableText } from "../../text/text.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../channels/channels.ts";
 import type { Digester } from "../compaction/extracts.ts";
 import type { Database } from "../database/database.ts";
-import type { DeletionEngine } from "./deletion-engine.ts";
+import { type DeletionEngine, lockShownIn, noteShownRemoved } from "./deletion-engine.ts";
 import { termsRemoved } from "./removal.ts";
 
 /** Which quotes: of one message, only if it was edited after what they have; or all of a person. */
@@ -52,7 +52,7 @@ export class QuoteStore {
    */
   async remove(channel: ChannelId, words: QuotedWords, digester: Digester): Promise<Seq | undefined> {
     return this.#db.transaction(async (tx) => {
-      await tx.query("quotes_lock", "select lock_shown_in($1)", [channel]);
+      await lockShownIn(tx, channel);
       const rows = await tx.query<{ seq: Seq; text: string }>(
         "quotes_remove",
         `delete from quotes q where q.channel_id = $4 and ${CHOSEN} returning q.seq, q.text`,
@@ -67,7 +67,7 @@ export class QuoteStore {
         terms: termsRemoved(rows.map(({ text }) => text)),
         digester,
       });
-      await tx.query("quotes_shown_gone", "select note_shown_gone($1)", [channel]);
+      await noteShownRemoved(tx, channel);
       return first;
     });
   }

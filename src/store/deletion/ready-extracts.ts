@@ -23,7 +23,7 @@ export async function readyExtracts(
   messageIds: readonly string[],
   digester: Digester,
 ): Promise<ReadyExtracts> {
-  const summaries = await db.query<SummaryRange & Record<string, unknown>>(
+  const summaries = await db.query<SummaryRange>(
     "summaries_after",
     `with removed as materialized (
        select e.seq from entries e

@@ -25,7 +25,7 @@ async function readExpired(
   channel: ChannelId,
   seqs: readonly Seq[],
 ): Promise<readonly ExpiredText[]> {
-  return client.query<ExpiredText & Record<string, unknown>>(
+  return client.query<ExpiredText>(
     "prints_of_entries",
     `select e.seq, p.key_id as key, coalesce(encode(p.said, 'hex'), '') as prints
        from entries e left join entry_prints p on p.channel_id = e.channel_id and p.seq = e.seq
@@ -105,7 +105,7 @@ async function readCompared(
   const selects = carriers
     .flatMap(({ texts }) => texts)
     .flatMap((text) => (text.compared === undefined ? [] : [selectTexts(text, condition(text.compared))]));
-  return client.query<RawText & Record<string, unknown>>(
+  return client.query<RawText>(
     "texts_compared",
     `with here as materialized (select $1::bigint as id union select thread_channels($1)) ${selects.join(" union all ")}`,
     [channel, from, to, since],
