@@ -18,15 +18,15 @@ export async function openCluster(
   log: Logger,
 ): Promise<Cluster | undefined> {
   if (config === null) return undefined;
-  const { openRabbitHomes } = await import("../ownership/cluster/rabbit-homes.ts");
-  const { openRabbitShards } = await import("../ownership/cluster/rabbit-shards.ts");
+  const { RabbitHomes } = await import("../ownership/cluster/rabbit-homes.ts");
+  const { RabbitShards } = await import("../ownership/cluster/rabbit-shards.ts");
   const { MemberRow } = await import("../ownership/cluster/member-row.ts");
   const { DatabaseWatch, UNWATCHED } = await import("../ownership/cluster/database-watch.ts");
   const { NameTakenError } = await import("../ownership/cluster/own-name.ts");
   let view: DatabaseView = UNWATCHED;
   const seen = (): DatabaseView => view;
   const shared = new SharedShards();
-  const homes = openRabbitHomes({
+  const homes = new RabbitHomes({
     config,
     handOnMs: daemon.drainDeadlineMs,
     database: seen,
@@ -57,7 +57,7 @@ export async function openCluster(
       return watch;
     },
     shardsOf(platform) {
-      return shared.add(openRabbitShards({ config, platform, database: seen, log }));
+      return shared.add(new RabbitShards({ config, platform, database: seen, log }));
     },
     present({ members, gatewayShards }, held) {
       shared.bind({ shards: gatewayShards, member: id });

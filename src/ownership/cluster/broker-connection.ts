@@ -17,25 +17,6 @@ const ANSWER_MS = 10_000;
  */
 export const LEASE_MS = HEARTBEAT_S * 1500;
 
-export interface BrokerConnection {
-  readonly model: ChannelModel;
-  readonly isOpen: boolean;
-  /** Resolves with the reason once the connection is over. */
-  readonly closed: Promise<string>;
-  /** Opens a channel; a refusal by the broker closes that channel only. @throws Error if the connection is over */
-  openChannel(): Promise<Channel>;
-  /**
-   * Does work on a channel of its own, and closes the channel.
-   * @param limitMs default: 10 s
-   * @throws Error if the broker refuses a request or misses the limit, or the connection is over
-   */
-  onChannel<Result>(work: (channel: Channel) => Promise<Result>, limitMs?: number): Promise<Result>;
-  /** Ends the connection at once, even if the broker does not answer. */
-  cut(): void;
-  /** Closes the connection in order; cuts it at a deadline. */
-  close(): Promise<void>;
-}
-
 /**
  * @param url usually contains a password
  * @param name shown in the broker's list of connections
@@ -57,7 +38,7 @@ export async function openBroker(url: string, name: string, signal?: AbortSignal
   signal?.throwIfAborted();
   signal?.addEventListener("abort", cut, { once: true });
   try {
-    return new Open(await connect(address.href, options), cutting);
+    return new BrokerConnection(await connect(address.href, options), cutting);
   } finally {
     signal?.removeEventListener("abort", cut);
   }
@@ -68,10 +49,11 @@ export function isRefusedWith(error: unknown, code: number): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-class Open implements BrokerConnection {
+export class BrokerConnection {
   readonly model: ChannelModel;
+  /** Resolves with the reason once the connection is over. */
   readonly closed: Promise<string>;
-  isOpen = true;
+  #isOpen = true;
   readonly #cutting: AbortController;
   readonly #end: (why: string) => void;
 
@@ -81,7 +63,7 @@ class Open implements BrokerConnection {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
     this.#end = (why) => {
-      this.isOpen = false;
+      this.#isOpen = false;
       resolve(why);
     };
     const onEnd = (error: unknown): void =>
@@ -90,6 +72,11 @@ class Open implements BrokerConnection {
     model.on("close", onEnd);
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Opens a channel; a refusal by the broker closes that channel only. @throws Error if the connection is over */
   async openChannel(): Promise<Channel> {
     const channel = await this.model.createChannel();
     // Callers get the error; without this listener it would end the process.
@@ -97,6 +84,10 @@ class Open implements BrokerConnection {
     return channel;
   }
 
+  /**
+   * Does work on a channel of its own, and closes the channel.
+   * @throws Error if the broker refuses a request or misses the limit, or the connection is over
+   */
   async onChannel<Result>(work: (channel: Channel) => Promise<Result>, limitMs = ANSWER_MS): Promise<Result> {
     const done = await withDeadline(
       this.#onChannel(work).then((result) => ({ result })),
@@ -116,13 +107,15 @@ class Open implements BrokerConnection {
     return result;
   }
 
+  /** Ends the connection at once, even if the broker does not answer. */
   cut(): void {
     this.#end("it was cut");
     this.#cutting.abort();
   }
 
+  /** Closes the connection in order; cuts it at a deadline. */
   async close(): Promise<void> {
-    if (!this.isOpen) return this.cut();
+    if (!this.#isOpen) return this.cut();
     const late = setTimeout(() => this.cut(), CLOSE_MS);
     await Promise.race([this.model.close().catch(() => undefined), this.closed]);
     clearTimeout(late);

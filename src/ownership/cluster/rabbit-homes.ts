@@ -34,17 +34,15 @@ export interface RabbitHomesOptions
   readonly config: ClusterConfig;
 }
 
-/** Does not connect yet: see {@link RabbitHomes.start}. Loads `amqplib`: import this file only where a cluster is configured. */
-export function openRabbitHomes(options: RabbitHomesOptions): RabbitHomes {
-  return new RabbitHomes(options);
-}
-
 /** This daemon's name in the cluster. */
 export function nameIn({ name }: Pick<ClusterConfig, "name">): string {
   return name ?? `${hostname()}-${process.pid}`;
 }
 
-/** Decides by RabbitMQ which daemon is home of a partition: the holder of its lease. */
+/**
+ * Decides by RabbitMQ which daemon is home of a partition: the holder of its lease. Loads `amqplib`: import this file only where a
+ * cluster is configured.
+ */
 export class RabbitHomes implements Homes {
   readonly #name: string;
   readonly #leases: Leases;

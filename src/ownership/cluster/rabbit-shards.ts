@@ -44,12 +44,10 @@ interface Taker {
   readonly member: string;
 }
 
-/** Does not connect yet: see {@link RabbitShards.start}. Loads `amqplib`: import this file only where a cluster is configured. */
-export function openRabbitShards(options: RabbitShardsOptions): RabbitShards {
-  return new RabbitShards(options);
-}
-
-/** Divides the connections to a platform by RabbitMQ: the holder of a shard's lease takes the shard in the database, and opens it. */
+/**
+ * Divides the connections to a platform by RabbitMQ: the holder of a shard's lease takes the shard in the database, and opens it. Loads
+ * `amqplib`: import this file only where a cluster is configured.
+ */
 export class RabbitShards implements ShardHomes {
   readonly #options: RabbitShardsOptions;
   readonly #name: string;

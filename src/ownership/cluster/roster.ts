@@ -1,29 +1,21 @@
 import { z } from "zod";
 
-/** The content of a member's presence message. */
-export interface Presence {
-  /** Of one run of a daemon. */
-  readonly id: string;
-  readonly name: string;
-  /** When it started, ms of its own clock; the order of members depends on it alone. */
-  readonly since: number;
-  /** Ids of the leases that it holds. */
-  readonly held: readonly number[];
-  /** It takes no share: it leaves, rests, or could not acquire a lease just now. */
-  readonly isOut: boolean;
-  /** The database has answered it steadily, and it does not leave. */
-  readonly hasDatabase: boolean;
-}
-
 const presence = z.object({
+  /** Of one run of a daemon. */
   id: z.string().min(1).max(64),
   name: z.string().max(200),
+  /** When it started, ms of its own clock; the order of members depends on it alone. */
   since: z.number(),
+  /** Ids of the leases that it holds. */
   held: z.array(z.int().min(0)),
+  /** It takes no share: it leaves, rests, or could not acquire a lease just now. */
   isOut: z.boolean(),
-  // Older versions do not send it.
+  /** The database has answered it steadily, and it does not leave. Older versions do not send it. */
   hasDatabase: z.boolean().default(false),
 });
+
+/** The content of a member's presence message. */
+export type Presence = Readonly<z.output<typeof presence>>;
 
 /** @param count number of leases @returns null: not a presence message */
 export function parsePresence(content: Buffer, count: number): Presence | null {

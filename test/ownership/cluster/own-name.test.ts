@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { PARTITIONS } from "../../../src/ownership/homes.ts";
 import { NameTakenError } from "../../../src/ownership/cluster/own-name.ts";
-import { openRabbitHomes, type RabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
+import { RabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
 import {
   findBroker,
   makeNamespace,
@@ -28,7 +28,7 @@ const EVER = new AbortController().signal;
 function openHomes({ prefix }: TestNamespace, name: string, livingMs?: number): RabbitHomes {
   const own = livingMs === undefined ? {} : { livingMs };
   const log = pino({ level: "silent" });
-  return openRabbitHomes({ config: { url, name, prefix }, handOnMs: 60_000, log, ...own });
+  return new RabbitHomes({ config: { url, name, prefix }, handOnMs: 60_000, log, ...own });
 }
 
 test("a second daemon of one name is refused, and the first does not notice", RUN, async () => {

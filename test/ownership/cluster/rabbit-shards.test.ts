@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { pause } from "../../../src/async/clock.ts";
-import { openRabbitShards, type RabbitShards } from "../../../src/ownership/cluster/rabbit-shards.ts";
+import { RabbitShards } from "../../../src/ownership/cluster/rabbit-shards.ts";
 import type { HeldShard } from "../../../src/platforms/shared/shard-homes.ts";
 import { toldMember } from "../../store/told-member.ts";
 import { openStore, type OpenStore } from "../../store/open-store.ts";
@@ -87,7 +87,7 @@ class Member {
     this.#scene = scene;
     this.#name = name;
     const log = pino({ level: "silent" });
-    this.shards = openRabbitShards({ config: { url, prefix, name }, platform: PLATFORM, log });
+    this.shards = new RabbitShards({ config: { url, prefix, name }, platform: PLATFORM, log });
     this.shards.bind({ shards: scene.weir.store.gatewayShards, member: this.#id });
   }
 
@@ -274,7 +274,7 @@ test("two daemons that log in keep the pause together", RUN, async () => {
 
 test("without a broker nobody has a shard, and a daemon can be left", RUN, async () => {
   await using scene = await Scene.open();
-  const shards = openRabbitShards({
+  const shards = new RabbitShards({
     config: { url: "amqp://127.0.0.1:1", prefix: "none", name: "a" },
     platform: PLATFORM,
     log: pino({ level: "silent" }),

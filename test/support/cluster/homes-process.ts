@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { pino } from "pino";
 import { steadyNow } from "../../../src/async/clock.ts";
 import { PARTITIONS } from "../../../src/ownership/homes.ts";
-import { openRabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
+import { RabbitHomes } from "../../../src/ownership/cluster/rabbit-homes.ts";
 
 const [url = "", prefix = "", name = ""] = process.argv.slice(2);
 const LOOK_MS = 20;
@@ -17,7 +17,7 @@ function say(event: string, more: object): void {
   process.stdout.write(`${JSON.stringify({ event, at: steadyNow(), ...more })}\n`);
 }
 
-const homes = openRabbitHomes({
+const homes = new RabbitHomes({
   config: { url, prefix, name },
   handOnMs: 60_000,
   log: pino({ level: "warn" }, pino.destination(2)),

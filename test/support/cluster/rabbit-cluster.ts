@@ -1,9 +1,5 @@
 import { pino } from "pino";
-import {
-  openRabbitHomes,
-  type RabbitHomes,
-  type RabbitHomesOptions,
-} from "../../../src/ownership/cluster/rabbit-homes.ts";
+import { RabbitHomes, type RabbitHomesOptions } from "../../../src/ownership/cluster/rabbit-homes.ts";
 import { type TestNamespace } from "./broker.ts";
 import { Ledger, type LedgerListener, type ListenerHooks } from "./ledger.ts";
 
@@ -35,7 +31,7 @@ export function makeCluster(url: string, { prefix }: Pick<TestNamespace, "prefix
   const log = pino({ level: process.env["WEIR_TEST_LOG"] ?? "silent" });
   const add = (name: string, { hooks, url: own = url, ...options }: JoinOptions = {}): RabbitMember => {
     const config = { url: own, name, prefix };
-    const homes = openRabbitHomes({ config, handOnMs: 60_000, log: log.child({ name }), ...options });
+    const homes = new RabbitHomes({ config, handOnMs: 60_000, log: log.child({ name }), ...options });
     const listener = ledger.listener(name, hooks);
     const member = { homes, listener, started: homes.start(listener) };
     members.push(member);
