@@ -4,10 +4,12 @@ import { agentId, type ChannelId, type Seq } from "../src/core/ids.ts";
 import { Recall } from "../src/memory/recall.ts";
 import { worthShowing } from "../src/memory/recall-worth.ts";
 import { chooseTerms, orQuery } from "../src/memory/terms.ts";
+import type { Queryable } from "../src/store/database/queryable.ts";
 import type { Store } from "../src/store/store.ts";
 import { rankDocuments } from "../src/text/terms.ts";
 import { sourcesOf } from "../test/context/agent.ts";
 import { Conversation } from "../test/context/conversation.ts";
+import { byWords } from "../test/support/search-words.ts";
 import { contentQuestion, pieceOf } from "./support/asked-passages.ts";
 import { startBenchDaemon } from "./support/daemon.ts";
 import { type Bench, type Figure, median, quantile, type Row, sum } from "./support/figure.ts";
@@ -62,7 +64,7 @@ export const recallQuality: Figure = {
     await weir.database.script("analyze entry_search");
     const recall = new Recall({ search: store.search, now: Date.now });
     const rows: Row[] = [];
-    const plain = plainWays(store, await store.search.frequencies());
+    const plain = plainWays(weir.database, store, await store.search.frequencies());
     for (const [name, way] of plain) {
       const { found } = await score(questions, way);
       for (const limit of AT) rows.push({ what: `${name}: R@${limit}`, value: found(limit), unit: "" });
@@ -197,12 +199,12 @@ function byRecall(recall: Recall): Way {
 }
 
 /** The obvious simple ways. */
-function plainWays(store: Store, frequencies: ReadonlyMap<string, number>): [string, Way][] {
+function plainWays(db: Queryable, store: Store, frequencies: ReadonlyMap<string, number>): [string, Way][] {
   const byRank = async (asked: Asked, pick: (lexemes: readonly string[]) => string): Promise<Seq[]> => {
     const lexemes = await store.search.lexemes(asked.question);
     if (lexemes.length === 0) return [];
     const query = { pick: pick(lexemes), terms: orQuery(lexemes), to: TO, limit: 20 };
-    return (await store.search.byWords(asked.conversation.channel, query)).map(({ seq }) => seq);
+    return byWords(db, asked.conversation.channel, query);
   };
   return [
     [

@@ -37,8 +37,3 @@ export function contextRequest(context: Context): ContextRequest {
   note();
   return { messages, stableEnds: ends };
 }
-
-/** The messages that are sent. */
-export function contextMessages(context: Context): readonly ModelMessage[] {
-  return contextRequest(context).messages;
-}

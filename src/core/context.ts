@@ -148,13 +148,6 @@ export function contextPieces(context: Context): ModelMessage[] {
   return context.segments.flatMap((segment) => [...segment.messages]);
 }
 
-export function imageCount(context: Context): number {
-  return contextPieces(context).reduce(
-    (sum, message) => sum + (message.role === "user" ? (message.images?.length ?? 0) : 0),
-    0,
-  );
-}
-
 /** UTF-16 units of a message's text and its calls. */
 export function messageCharacters(message: ModelMessage): number {
   const calls = message.role === "assistant" ? message.calls : [];

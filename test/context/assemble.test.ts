@@ -8,7 +8,7 @@ import { estimateMessage } from "../../src/context/render.ts";
 import { formFaults, templateText } from "../support/request-form.ts";
 import { usageOf } from "../../src/context/usage.ts";
 import type { Context } from "../../src/core/context.ts";
-import { contextMessages, contextRequest } from "../../src/core/context-request.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import { omit } from "../../src/core/history.ts";
 import { assertPaired, budgetOf, defaultAgent, sourcesOf } from "./agent.ts";
 import { anySteps, Conversation, type Seen } from "./conversation.ts";
@@ -29,7 +29,7 @@ function stableText(context: Context): string {
 }
 
 function wholeText(context: Context): string {
-  return JSON.stringify(context.tools) + templateText(contextMessages(context));
+  return JSON.stringify(context.tools) + templateText(contextRequest(context).messages);
 }
 
 function lastOf(talk: Conversation): Seen {
@@ -53,7 +53,7 @@ function longResults(turns: number): Conversation {
 }
 
 function stubs(context: Context): number {
-  return contextMessages(context).filter(({ text }) => text.includes("characters in all]")).length;
+  return contextRequest(context).messages.filter(({ text }) => text.includes("characters in all]")).length;
 }
 
 describe("a context", () => {
@@ -76,7 +76,7 @@ describe("a context", () => {
         ["turn", 2],
       ],
     );
-    const messages = contextMessages(context);
+    const messages = contextRequest(context).messages;
     assert.deepEqual(
       messages.map(({ role }) => role),
       ["system", "user", "assistant", "tool"],
@@ -149,8 +149,8 @@ describe("pictures", () => {
 
 describe("what stands between roles that would not take turns", () => {
   const textsOf = (talk: Conversation): string[] =>
-    contextMessages(assemble(sourcesOf(lastOf(talk))))
-      .slice(1)
+    contextRequest(assemble(sourcesOf(lastOf(talk))))
+      .messages.slice(1)
       .map(({ role, text }) => `${role}: ${text.split("\n[System: what is true")[0]}`);
 
   test("is the program's line before an answer that nothing stands before", () => {
@@ -194,7 +194,7 @@ describe("a context of any conversation", () => {
     fc.assert(
       fc.property(cutting, (all) => {
         for (const seen of new Conversation().run(all).seen) {
-          const messages = contextMessages(assemble(sourcesOf(seen)));
+          const messages = contextRequest(assemble(sourcesOf(seen))).messages;
           assert.deepEqual(formFaults(messages), []);
           assertPaired(messages);
         }
@@ -216,7 +216,10 @@ describe("a context of any conversation", () => {
           const spoken = segments.filter(({ key }) => key !== "tools");
           for (const { messages, count } of spoken) assert.equal(count, messages.length);
           const counted = spoken.reduce((sum, segment) => sum + segment.tokens, 0);
-          const sent = contextMessages(context).reduce((sum, message) => sum + estimateMessage(message), 0);
+          const sent = contextRequest(context).messages.reduce(
+            (sum, message) => sum + estimateMessage(message),
+            0,
+          );
           const pieces = spoken.reduce((sum, { count }) => sum + count, 0);
           // Each piece is rounded up.
           assert.ok(counted >= sent && counted <= sent + pieces * 2, `${counted} for ${sent}`);
@@ -256,8 +259,8 @@ describe("usage", () => {
       (context.tokens + left.history.omission.tokens) / 8000,
     );
     assert.match(
-      contextMessages(context)
-        .map(({ text }) => text)
+      contextRequest(context)
+        .messages.map(({ text }) => text)
         .join("\n"),
       /\[System: 8 older messages were truncated/,
     );

@@ -14,7 +14,7 @@ import {
   usableTokens,
 } from "../../src/context/usage.ts";
 import type { Context } from "../../src/core/context.ts";
-import { contextMessages } from "../../src/core/context-request.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import type { EntryReference } from "../../src/core/entry.ts";
 import { dueMessages, isCounted, legalCuts } from "../../src/core/history.ts";
 import { assertPaired, budgetOf, sourcesOf } from "./agent.ts";
@@ -64,7 +64,7 @@ function tokensOf(context: Context, key: string): number {
 /** What must hold of every fit. */
 function assertFits(seen: Seen, budget: Budget, fit: Fit): void {
   const { history, turn } = seen;
-  assertPaired(contextMessages(fit.context));
+  assertPaired(contextRequest(fit.context).messages);
   assert.equal(fit.overflows, fit.context.tokens > usableTokens(budget));
   if (fit.omitTo === null) {
     assert.equal(fit.history, history);

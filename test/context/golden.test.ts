@@ -8,7 +8,7 @@ import { type Fit, fitContext } from "../../src/context/emergency.ts";
 import { contextSections } from "../../src/context/sections/list.ts";
 import type { AgentFile } from "../../src/context/sections/section.ts";
 import type { Context, FileKind } from "../../src/core/context.ts";
-import { contextMessages } from "../../src/core/context-request.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import { type Agent, NO_FOLDER } from "../../src/turn/agent.ts";
 import { contextSources, NOTHING_LOOKED_UP, type TurnSituation } from "../../src/turn/context-sources.ts";
 import { budgetOf, defaultAgent } from "./agent.ts";
@@ -31,7 +31,7 @@ function readable(context: Context): string {
       return `${key} | ${place} | ${priority}${isProtected ? " never cut" : ""} | ${state}, ${size} characters | ${source} | ${why}`;
     },
   );
-  const messages = contextMessages(context).map((message) => {
+  const messages = contextRequest(context).messages.map((message) => {
     const calls =
       message.role === "assistant" ? message.calls.map((call) => `calls ${call.name} ${call.arguments}`) : [];
     return [`--- ${message.role}`, message.text, ...calls].join("\n");

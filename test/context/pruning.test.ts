@@ -5,7 +5,7 @@ import { assemble } from "../../src/context/assemble.ts";
 import { fitContext } from "../../src/context/emergency.ts";
 import { type Pruning, stubbedTo } from "../../src/context/pruning.ts";
 import type { Context } from "../../src/core/context.ts";
-import { contextMessages } from "../../src/core/context-request.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import { budgetOf, sourcesOf } from "./agent.ts";
 import { Conversation, type Seen } from "./conversation.ts";
 
@@ -34,7 +34,7 @@ function stable(context: Context): string[] {
 }
 
 function shortIn(context: Context): number {
-  return contextMessages(context).filter(({ text }) => text.endsWith("characters in all]")).length;
+  return contextRequest(context).messages.filter(({ text }) => text.endsWith("characters in all]")).length;
 }
 
 const anyPruning = fc.record({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Context, imageCount, type ModelMessage, type SegmentKey } from "../../src/core/context.ts";
+import { type Context, type ModelMessage, type SegmentKey } from "../../src/core/context.ts";
 import type { TextEnd } from "../../src/core/canonical.ts";
 import { contextRequest } from "../../src/core/context-request.ts";
 
@@ -75,6 +75,5 @@ describe("what the next request begins with", () => {
     const ends = endsOf({ ...whole, due });
     assert.equal(ends.length, 4);
     assert.match(ends[3] ?? "", /\| user: m0\nlook$/);
-    assert.equal(imageCount(contextOf({ ...whole, due })), 1);
   });
 });

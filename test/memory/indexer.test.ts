@@ -37,7 +37,7 @@ async function outdatedTo(channel: ChannelId): Promise<number> {
 test("outdated rows are indexed again from the newest on, and what is said meanwhile comes first", async () => {
   const { id } = await weir.channel("long");
   await Promise.all(Array.from({ length: MANY }, async (_, index) => weir.say(id, `apple ${index}`)));
-  while ((await search.index(id, 500)) > 0);
+  while (((await search.indexAll([id], 500)).get(id) ?? 0) > 0);
   await weir.sql("update entry_search set tsv = '' where channel_id = $1", id);
   await weir.sql("update search_progress set outdated_to = indexed_to where channel_id = $1", id);
   await using indexer = new Indexer(search, SILENT);
@@ -105,7 +105,7 @@ test("what was indexed is merged though another channel, a renewal or the last m
   }
   const [first, last] = [channels[0], channels[16]];
   assert.ok(first !== undefined && last !== undefined);
-  await search.index(first, 10);
+  await search.indexAll([first], 10);
   await weir.sql("update search_progress set outdated_to = 1 where channel_id = $1", first);
   await using indexer = new Indexer(failing, SILENT);
   await indexer.start();

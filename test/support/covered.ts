@@ -7,7 +7,7 @@ const ENTRIES = 20_000;
 
 /** Indexes all that was said, as a daemon does within half a second. */
 export async function indexAll(search: SearchStore): Promise<void> {
-  for (const channel of await search.behind()) await search.index(channel, ENTRIES);
+  for (const channel of await search.behind()) await search.indexAll([channel], ENTRIES);
 }
 
 /**
@@ -27,7 +27,7 @@ export async function coverRoom(
   if (row === undefined) throw new Error(`there is no room ${room}`);
   const channel = channelId(row.id);
   const { jobs, search } = open.store;
-  await search.index(channel, ENTRIES);
+  await search.indexAll([channel], ENTRIES);
   const range = { fromSeq: row.covered + 1, toSeq: row.last };
   const plan = { kind: "leaf", tier: "forced", level: 1, sourceTokens: 1000, ...range } as const;
   const job = await jobs.begin({ channel, epoch: row.epoch }, plan);

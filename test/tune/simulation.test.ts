@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { tokenBudgetAt, usableTokens } from "../../src/context/usage.ts";
-import { contextMessages } from "../../src/core/context-request.ts";
+import { contextRequest } from "../../src/core/context-request.ts";
 import { MAX_LIVE_SUMMARIES } from "../../src/core/compaction.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { Outcome } from "../../src/tune/tally.ts";
@@ -69,7 +69,7 @@ describe("a channel that is played with any settings", () => {
           onRequest({ context, overflows, history }) {
             assertTiles(history);
             assert.ok(overflows || context.tokens < tokenBudgetAt(budget, budget.emergencyThreshold));
-            assertPaired(contextMessages(context));
+            assertPaired(contextRequest(context).messages);
           },
         });
         play(simulation, spoken, () => {

@@ -17,11 +17,6 @@ import { Lexemes } from "./lexemes.ts";
 import type { Database } from "../database/database.ts";
 import { steadyNow } from "../../async/clock.ts";
 
-export interface SearchHit {
-  readonly seq: Seq;
-  readonly score: number;
-}
-
 export interface SearchQuery {
   /** A query in the syntax of tsquery that finds by the index; "": by no words. */
   readonly pick: string;
@@ -42,8 +37,6 @@ export interface FoundLines {
   readonly literals: readonly Seq[];
 }
 
-/** Most entries that are ranked; the picking terms are chosen to bring fewer. */
-const CANDIDATES = 4000;
 /** Entries of the whole table from which on, and up to which, its statistics are seen to here; then the server does. */
 const FEW_ENTRIES = 200;
 const MANY_ENTRIES = 20_000;
@@ -73,16 +66,8 @@ export class SearchStore {
   }
 
   /**
-   * Brings a channel's index up to its log.
-   * @returns how many entries were taken; less than `limit` means that it is up to date
-   */
-  async index(channel: ChannelId, limit: number): Promise<number> {
-    return (await this.indexAll([channel], limit)).get(channel) ?? 0;
-  }
-
-  /**
-   * The same for several channels in one transaction. {@link settle} it afterwards.
-   * @returns how many entries were taken, by channel
+   * Brings the indexes of channels up to their logs, in one transaction. {@link settle} it afterwards.
+   * @returns how many entries were taken, by channel; less than `limit` means that its index is up to date
    */
   async indexAll(channels: readonly ChannelId[], limit: number): Promise<ReadonlyMap<ChannelId, number>> {
     const rows = await this.#db.query<{ channel: ChannelId; taken: number }>(
@@ -134,10 +119,7 @@ export class SearchStore {
   async #analyseGrown(): Promise<void> {
     this.#analysed ??= await this.#knownEntries();
     if (this.#analysed > MANY_ENTRIES || this.#sinceAnalysis < this.#analysed) return;
-    await this.#db.query("", "analyze entry_search (tsv)");
-    this.#sinceAnalysis = 0;
-    this.#analysed = await this.#knownEntries();
-    this.#statistics++;
+    await this.#analyse();
   }
 
   /**
@@ -150,13 +132,17 @@ export class SearchStore {
     const restMs = this.#restsUntil - steadyNow();
     if (restMs > 0) return restMs;
     const begun = steadyNow();
-    await this.#db.query("", "analyze entry_search (tsv)");
+    await this.#analyse();
     this.#restsUntil = steadyNow() + Math.max(ERASED_AFTER_MS, (steadyNow() - begun) * ERASED_REST);
     this.#forgottenTo = erased;
+    return null;
+  }
+
+  async #analyse(): Promise<void> {
+    await this.#db.query("", "analyze entry_search (tsv)");
     this.#sinceAnalysis = 0;
     this.#analysed = await this.#knownEntries();
     this.#statistics++;
-    return null;
   }
 
   /** Null: no erasure, or the server has renewed the statistics since. */
@@ -217,25 +203,6 @@ export class SearchStore {
         where s.schemaname = current_schema() and s.tablename = 'entry_search' and s.attname = 'tsv'`,
     );
     return new Map(rows.map((row) => [row.lexeme, row.frequency]));
-  }
-
-  /**
-   * Entries of a channel in `from`..`to` that hold any of `pick`, ranked with all of `terms`. Author and text weigh 1,
-   * the text before them 0.4.
-   */
-  async byWords(
-    channel: ChannelId,
-    query: { pick: string; terms: string; from?: Seq; to: Seq; limit: number },
-  ): Promise<SearchHit[]> {
-    return this.#db.query<{ seq: number; score: number }>(
-      "search_words",
-      `select seq, ts_rank('{0.4, 0.4, 0.4, 1}', tsv, $3::tsquery) as score from (
-         select seq, tsv from entry_search
-          where channel_id + 0 = $1 and tsv @@ $2::tsquery and seq + 0 between $6 and $4
-          limit ${CANDIDATES}
-       ) candidates order by score desc, seq desc limit $5`,
-      [channel, query.pick, query.terms, query.to, query.limit, query.from ?? 1],
-    );
   }
 
   /**

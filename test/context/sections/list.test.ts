@@ -6,7 +6,7 @@ import { fitContext } from "../../../src/context/emergency.ts";
 import { contextSections } from "../../../src/context/sections/list.ts";
 import type { AgentFile } from "../../../src/context/sections/section.ts";
 import type { Context, FileKind } from "../../../src/core/context.ts";
-import { contextMessages } from "../../../src/core/context-request.ts";
+import { contextRequest } from "../../../src/core/context-request.ts";
 import { contextSources, NOTHING_LOOKED_UP } from "../../../src/turn/context-sources.ts";
 import { NO_FOLDER } from "../../../src/turn/agent.ts";
 import { budgetOf, defaultAgent } from "../agent.ts";
@@ -91,7 +91,7 @@ test("the sections are all that is sent: token by token, and each text where the
       const sections = contextSections(context);
       const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
       assert.equal(sum(sections.map(({ tokens }) => tokens.after)), context.tokens);
-      const messages = contextMessages(context);
+      const messages = contextRequest(context).messages;
       const [system] = messages;
       const dynamic = context.segments.find(({ key }) => key === "dynamic")?.messages[0]?.text ?? "";
       let from = 0;

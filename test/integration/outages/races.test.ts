@@ -85,7 +85,7 @@ test("what was said before a /reset is not recalled after it", async () => {
   await weir.say("my parrot is called zxqarchibald", { room: "forget", addressed: false });
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "forget" });
   assert.ok(row);
-  await weir.daemon.store.search.index(row.id, 10);
+  await weir.daemon.store.search.indexAll([row.id], 10);
   await command(weir, "forget", "reset");
   await weir.say("what is my parrot called?", { room: "forget", id: "f1" });
   await settled(weir, "forget", ["f1"]);

@@ -29,7 +29,7 @@ async function openScene(rooms: readonly string[], lookUpWithinMs = LOOKED_UP_WI
     for (const said of ["the parrot is called Archibald", "and it talks", "so it does"])
       await outside.say(id, said, { addressed: false, id: `${room}-${said}` });
     await outside.sql("update channels set omitted_to = 2 where id = $1", id);
-    await outside.store.search.index(id, 100);
+    await outside.store.search.indexAll([id], 100);
   }
   const server = stack.use(await startModelServer());
   const weir = stack.use(

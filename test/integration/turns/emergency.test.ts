@@ -84,7 +84,7 @@ test("what was omitted is recalled when it is asked for", async () => {
   await weir.event("emergency", ({ channel }) => channel === "test:recall");
   const row = await weir.daemon.store.channels.find({ platform: "test", name: "recall" });
   assert.ok(row);
-  await weir.daemon.store.search.index(row.id, 1000);
+  await weir.daemon.store.search.indexAll([row.id], 1000);
   await weir.say("what is the parrot called?", { room: "recall" });
   await weir.platform.until(() => weir.platform.texts("recall").length === 3);
   const dynamic = server.requests.at(-1)?.body.messages.at(-1)?.content ?? "";
@@ -109,7 +109,7 @@ test("a turn recalls what leaves the view while it works", async () => {
     await weir.say(`${index}: ${PARAGRAPH}`, { room, addressed: false });
   const row = await weir.daemon.store.channels.find({ platform: "test", name: room });
   assert.ok(row);
-  await weir.daemon.store.search.index(row.id, 1000);
+  await weir.daemon.store.search.indexAll([row.id], 1000);
   const before = server.requests.length;
   await weir.say("what is the parrot called? look it up", { room });
   await weir.platform.until(() => weir.platform.texts(room).length === 2);

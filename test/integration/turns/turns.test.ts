@@ -7,6 +7,8 @@ import { createTestDatabase } from "../../support/database.ts";
 import { Gate } from "../../support/e2e-model.ts";
 import { rateLimited, stalledStream, status, text, toolCalls } from "../../support/model-behaviours.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { openStore } from "../../store/open-store.ts";
+import { byWords } from "../../support/search-words.ts";
 import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
 
@@ -210,8 +212,7 @@ test("an answer that comes long after its message is indexed, too, though nobody
   gate.open();
   await weir.event("reply_delivered", ({ channel }) => channel === "test:late");
   while (await isBehind()) await delay(20);
-  assert.equal(
-    (await search.byWords(found.id, { pick: "'kettl'", terms: "'kettl'", to: 9, limit: 5 })).length,
-    1,
-  );
+  await using outside = openStore(database.connection);
+  const query = { pick: "'kettl'", terms: "'kettl'", to: 9, limit: 5 };
+  assert.equal((await byWords(outside.db, found.id, query)).length, 1);
 });

@@ -9,6 +9,7 @@ import { atOnce } from "../../support/at-once.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { openStore } from "../open-store.ts";
 import { rowsWith } from "../rows-with.ts";
+import { byWords } from "../../support/search-words.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
 import { beginTurn } from "../../support/turns.ts";
 
@@ -111,13 +112,12 @@ test("an edit leaves nothing of the old text in the search index, the next messa
   const { id } = await weir.channel("edited-index");
   await weir.say(id, "the word was zxqorange", { id: "i-1" });
   await weir.say(id, "indeed", { id: "i-2" });
-  await store.search.index(id, 100);
+  await store.search.indexAll([id], 100);
   await store.log.edit(id, "i-1", "the word was zxqpurple", new Date(), TEST_DIGESTER);
-  const search = { pick: "'zxqorang'", terms: "'zxqorang'", from: 1, to: 10, limit: 10 };
-  assert.deepEqual(await store.search.byWords(id, search), []);
-  const found = await store.search.byWords(id, { ...search, pick: "'zxqpurpl'", terms: "'zxqpurpl'" });
+  const search = { pick: "'zxqorang'", terms: "'zxqorang'", to: 10, limit: 10 };
+  assert.deepEqual(await byWords(weir.db, id, search), []);
   assert.deepEqual(
-    found.map(({ seq }) => seq),
+    await byWords(weir.db, id, { ...search, pick: "'zxqpurpl'", terms: "'zxqpurpl'" }),
     [1, 2],
   );
 });
@@ -130,7 +130,7 @@ test("a deleted text is in no column of any row, its revisions and its neighbour
   await store.log.edit(id, "x-1", "the code is zxqsecret or zxqsecrets", at(1), TEST_DIGESTER);
   await store.turns.begin({ channel: id, epoch }, 1, 3);
   await store.log.edit(id, "x-1", "the code was zxqsecret", at(2), TEST_DIGESTER);
-  await store.search.index(id, 100);
+  await store.search.indexAll([id], 100);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), ["entries", "entry_search", "revisions"]);
   assert.equal(await store.log.delete(id, "x-1", TEST_DIGESTER), 2);
   assert.deepEqual(await rowsWith(weir, "zxqsecret"), []);
@@ -177,7 +177,7 @@ test("deletions and edits that race the indexer neither fail nor leave a word be
   for (let index = 0; index < count; index++) await weir.say(id, `zxqrace ${index}`, { id: `r-${index}` });
   const outcomes: unknown[] = [];
   const indexing = (async () => {
-    while ((await store.search.index(id, 3)) > 0);
+    while (((await store.search.indexAll([id], 3)).get(id) ?? 0) > 0);
   })();
   const changes = Array.from({ length: count }, async (_, index) => {
     if (index % 3 === 0)
@@ -187,7 +187,7 @@ test("deletions and edits that race the indexer neither fail nor leave a word be
     outcomes.push(await store.log.delete(id, `r-${index}`, TEST_DIGESTER));
   });
   await Promise.all([...changes, indexing]);
-  await store.search.index(id, 1000);
+  await store.search.indexAll([id], 1000);
   assert.equal(outcomes.length, count + count / 3);
   assert.deepEqual(await rowsWith(weir, "zxqrace"), []);
 });

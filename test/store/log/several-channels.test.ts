@@ -307,7 +307,7 @@ test("the index of several channels is that of each alone, with edits and deleti
     [...taken.values()],
     together.map(() => 2),
   );
-  for (const channel of apart) await weir.store.search.index(channel, 100);
+  for (const channel of apart) await weir.store.search.indexAll([channel], 100);
   const index = async (channels: readonly ChannelId[]): Promise<unknown[]> =>
     Promise.all(
       channels.map(async (id) =>
@@ -393,7 +393,7 @@ test("a channel without a place in the index is not locked before those in front
   assert.ok(before !== undefined && fresh !== undefined);
   await weir.say(before, "a boat");
   await weir.say(fresh, "a boat");
-  await weir.store.search.index(before, 10);
+  await weir.store.search.indexAll([before], 10);
   await using other = openStore(database.connection);
   const indexed = await other.db.transaction(async (client) => {
     await client.query("", "select lock_search($1)", [before]);

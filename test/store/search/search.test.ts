@@ -4,6 +4,7 @@ import { agentId, type ChannelId } from "../../../src/core/ids.ts";
 import { findPieces, orQuery, pairLexemes } from "../../../src/memory/terms.ts";
 import type { SearchQuery } from "../../../src/store/search/search.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { byWords } from "../../support/search-words.ts";
 import { linesOf } from "../../support/found-lines.ts";
 import { beginTurn } from "../../support/turns.ts";
 import { openStore } from "../open-store.ts";
@@ -113,7 +114,7 @@ test("an acronym is found as it is written, and the word that it would be in sma
     "ask IT for a key",
   ])
     await weir.say(id, text);
-  await search.index(id, 100);
+  await search.indexAll([id], 100);
   assert.deepEqual(await search.lexemes("the US, IT"), ["us", "=IT", "=US"]);
   assert.deepEqual(await search.lexemes("us, it"), ["us"]);
   assert.deepEqual(await holding(id, "=US"), [1]);
@@ -253,10 +254,7 @@ test("the text before an entry finds it by rank, and is none of its own words", 
   for (const text of ["where is the ladder?", "behind the shed", "thanks"]) await weir.say(id, text);
   await search.indexAll([id], 1);
   await search.indexAll([id], 5);
-  const hits = await search.byWords(id, { pick: "'ladder'", terms: "'ladder'", to: 9, limit: 5 });
-  assert.deepEqual(
-    hits.map(({ seq }) => seq),
-    [1, 2],
-  );
+  const query = { pick: "'ladder'", terms: "'ladder'", to: 9, limit: 5 };
+  assert.deepEqual(await byWords(weir.db, id, query), [1, 2]);
   assert.deepEqual(await holding(id, "ladder"), [1]);
 });
