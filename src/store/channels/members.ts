@@ -103,10 +103,10 @@ export class MemberStore extends Rows {
 
   /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
-    const rows = await this.db.query<Omit<PartitionState, "due"> & { due: number; longestMs: number }>(
+    return this.db.query<PartitionState>(
       "members_partitions",
-      `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, coalesce(c.due, 0) as due,
-              coalesce(greatest(0, c.longest_ms), 0)::float8 as longest_ms
+      `select p.id, p.epoch, p.owner, p.taken_at, coalesce(c.channels, 0) as channels, json_build_object(
+                'channels', coalesce(c.due, 0), 'longestMs', coalesce(greatest(0, c.longest_ms), 0)::float8) as due
          from partitions p left join (
                 select c.partition, count(*) as channels, count(d.appended_at) as due,
                        extract(epoch from clock_timestamp() - min(d.appended_at)) * 1000 as longest_ms
@@ -117,6 +117,5 @@ export class MemberStore extends Rows {
                  group by c.partition) c on c.partition = p.id
         order by p.id`,
     );
-    return rows.map(({ due, longestMs, ...row }) => ({ ...row, due: { channels: due, longestMs } }));
   }
 }

@@ -216,10 +216,10 @@ export class OverviewStore extends Rows {
 
   /** The channels that were compacted within a day, the one with the most emergencies and landings first. */
   async compactedChannels(limit: number): Promise<CompactedChannel[]> {
-    const rows = await this.db.lookUps().query<ChannelAddress & Omit<CompactedChannel, "address">>(
+    return this.db.lookUps().query<CompactedChannel>(
       "channels_compacted",
       // By the newest jobs: no index has their ends, and one more would cost every compaction.
-      `select c.platform, c.name, w.landings, w.emergencies
+      `select ${ADDRESS_OF_C} as address, w.landings, w.emergencies
          from (select channel_id, count(*) filter (where state = 'committed' and ended_at > since) as landings,
                       count(*) filter (where tier = 'emergency' and created_at > since) as emergencies
                  from (select j.*, clock_timestamp() - interval '1 day' as since from jobs j order by j.id desc limit $2) day
@@ -228,7 +228,6 @@ export class OverviewStore extends Rows {
         where w.landings + w.emergencies > 0 order by w.emergencies desc, w.landings desc, c.id limit $1`,
       [limit, MOST_COMPACTIONS],
     );
-    return rows.map(({ platform, name, ...row }) => ({ address: { platform, name }, ...row }));
   }
 
   /** By platform, the parts of finished answers on their way, and since when the oldest is finished; drafts are none. */

@@ -1,7 +1,14 @@
 import { OperatorError } from "../../core/errors.ts";
 import { type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts";
 import { Rows } from "../database/rows.ts";
-import { type ChannelRow, COLUMNS_OF_C, OLDEST_DUE, type RawChannel, toChannel } from "./channels.ts";
+import {
+  ADDRESS_OF_C,
+  type ChannelRow,
+  COLUMNS_OF_C,
+  OLDEST_DUE,
+  type RawChannel,
+  toChannel,
+} from "./channels.ts";
 
 export interface TakenPartition {
   readonly id: number;
@@ -93,15 +100,14 @@ export class PartitionStore extends Rows {
     platforms: readonly string[],
     forMs: number,
   ): Promise<DueChannel[]> {
-    const rows = await this.db.query<Omit<DueChannel, "address"> & ChannelAddress>(
+    return this.db.query<DueChannel>(
       "partitions_due",
-      `select c.id, c.platform, c.name, c.due_to as seq from channels c cross join lateral (${OLDEST_DUE}) d
+      `select c.id, ${ADDRESS_OF_C} as address, c.due_to as seq from channels c cross join lateral (${OLDEST_DUE}) d
         where c.partition = any($1) and c.platform = any($2) and c.due_to > c.settled_to
           and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
         order by d.appended_at, c.id`,
       [partitions, platforms, forMs],
     );
-    return rows.map(({ id, platform, name, seq }) => ({ id, address: { platform, name }, seq }));
   }
 
   /**

@@ -29,13 +29,9 @@ export interface ListedImage {
 }
 
 /** A picture that a tool has brought. */
-export interface KeptResultImage {
-  readonly seq: Seq;
+interface KeptResultImage extends ResultPicture {
   /** Among those of the turn. */
   readonly number: number;
-  readonly type: string;
-  /** Null: the asker knows it. */
-  readonly bytes: Uint8Array | null;
 }
 
 /** What belongs to messages beside their text: pictures, and what they reply to. */
@@ -99,7 +95,7 @@ export class AttachmentStore extends Rows {
     return row?.bytes;
   }
 
-  /** The pictures that the tools of a running turn have brought, in order; of those that are known by number, without their bytes. */
+  /** The pictures that the tools of a running turn have brought, in order; `bytes`: null for those that are `known` by number. */
   async ofResults(turn: TurnId, known: readonly number[]): Promise<KeptResultImage[]> {
     return this.db.query<KeptResultImage>(
       "images_of_results",

@@ -13,12 +13,12 @@ export interface RefusedFieldRow {
 /** What models have refused, by a hash of their server's address. All daemons of the database share it. */
 export class RefusedFieldStore extends Rows {
   async load(server: string): Promise<RefusedFieldRow[]> {
-    const rows = await this.db.query<{ model: string } & RefusedFieldRow["refused"]>(
+    return this.db.query<RefusedFieldRow>(
       "refused_fields_load",
-      "select model, field, value, status, code from refused_fields where server = $1 order by at, field",
+      `select model, json_build_object('field', field, 'value', value, 'status', status, 'code', code) as refused
+         from refused_fields where server = $1 order by at, field`,
       [server],
     );
-    return rows.map(({ model, ...refused }) => ({ model, refused }));
   }
 
   async forget(server: string, model: string): Promise<void> {
