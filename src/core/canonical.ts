@@ -122,20 +122,15 @@ export function imagesOf(message: ModelMessage): readonly ModelImage[] {
   return message.role === "user" ? (message.images ?? []) : [];
 }
 
-export interface TextPart {
-  readonly text: string;
-  /** It ends at one of the given ends. */
-  readonly isEnd: boolean;
-}
-
 /**
  * A message's text and pictures in their order, the text cut at these ends. Joined, the texts are the message's own.
  * @param ends UTF-16 units of the text
+ * @returns `isEnd`: the text ends at one of these ends
  */
 export function contentParts(
   message: ModelMessage,
   ends: Iterable<number> = [],
-): (TextPart | { readonly image: ModelImage })[] {
+): ({ readonly text: string; readonly isEnd: boolean } | { readonly image: ModelImage })[] {
   const { text } = message;
   const images = imagesOf(message).map((image) => ({ image, at: image.at ?? text.length }));
   const stable = new Set(ends);

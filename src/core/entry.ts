@@ -199,8 +199,10 @@ export interface CurrentText {
 
 export type Entry = UserEntry | AssistantEntry | ToolCallEntry | ToolResultEntry | NoticeEntry;
 
-/** An entry that a turn is about to append: the log assigns its seq and its time. */
-/** `asFile`: people are sent the beginning of an answer and the whole as a file. */
+/**
+ * An entry that a turn is about to append: the log assigns its seq and its time. `asFile`: people are sent the beginning of an answer and
+ * the whole as a file.
+ */
 export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true } & (
   | { readonly kind: "assistant"; readonly text: string; readonly stopped: boolean }
   | { readonly kind: "tool_call"; readonly text: string; readonly calls: readonly ToolCall[] }
@@ -211,10 +213,8 @@ export type TurnEntryDraft = { readonly standIn?: true; readonly asFile?: true }
   | { readonly kind: "notice"; readonly text: string }
 );
 
-/** The arguments of a tool call: JSON text that a model wrote, with any content. */
-
 /**
- * Servers that parse earlier arguments (vLLM's templates, gateways to Anthropic and Gemini) refuse the whole request,
+ * The arguments of a tool call are JSON text that a model wrote, with any content. Servers that parse earlier arguments (vLLM's templates, gateways to Anthropic and Gemini) refuse the whole request,
  * and so every later turn of the channel, for one call whose arguments are not a JSON object.
  * @returns the text in a form that can be sent
  */

@@ -1,16 +1,13 @@
 import { BoundedMap } from "../../async/bounded-map.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** What a text is made of, each once and in lower case. */
-export interface PlainWords {
-  /** Of letters alone: the server makes lexemes of them. */
-  readonly words: readonly string[];
-  /** With digits: they are lexemes as they are. */
-  readonly numbers: readonly string[];
-}
-
-/** A text that is made of nothing but words and numbers of plain letters and digits; else null. Pure. */
-export function plainWords(text: string): PlainWords | null {
+/**
+ * What a text is made of, if of nothing but words and numbers of plain letters and digits, each once and in lower case; else null. Pure.
+ * @returns `words`: of letters alone, of which the server makes lexemes; `numbers`: with digits, which are lexemes as they are
+ */
+export function plainWords(
+  text: string,
+): { readonly words: readonly string[]; readonly numbers: readonly string[] } | null {
   const tokens = text.split(/[ \t\r\n]+/).filter((token) => token !== "");
   if (!tokens.every(isPlain)) return null;
   const all = [...new Set(text.toLowerCase().match(/[a-z0-9]+/g) ?? [])];
