@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import type { Server } from "../core/message.ts";
 import { platformRow } from "../platforms/platforms.ts";
-import type { ConfirmedName, NameStore } from "../store/channels/confirmed-names.ts";
+import type { ConfirmedName, NameStore } from "../store/channels/names.ts";
 import { type Binding, isId, type NameKind, plainName } from "./bindings.ts";
 
 /**

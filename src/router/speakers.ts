@@ -4,7 +4,7 @@ import type { ChannelId } from "../core/ids.ts";
 import type { Author } from "../core/message.ts";
 import { displayName, normalForm, sliceWhole, storableText } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
-import type { SpeakerStore } from "../store/channels/speakers.ts";
+import type { SpeakerStore } from "../store/channels/names.ts";
 
 /** People whose name in a channel is remembered; others are looked up. */
 const MAX_KNOWN = 20_000;

@@ -4,7 +4,6 @@ import type { ChannelId, Seq } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
-import { ChannelRenameStore } from "./channels/channel-renames.ts";
 import { ChannelModelStore } from "./channels/channel-models.ts";
 import { AttachmentStore } from "./log/attachments.ts";
 import { ChannelStore } from "./channels/channels.ts";
@@ -22,8 +21,7 @@ import { GapStore, ListeningWatermarkStore } from "./channels/gaps.ts";
 import { GatewaySessionStore, GatewayShardStore } from "./channels/gateway-shards.ts";
 import { type ChannelSnapshot, loadSnapshot } from "./channels/snapshot.ts";
 import { JobStore } from "./compaction/jobs.ts";
-import { LearnedModelStore } from "./models/learned-models.ts";
-import { RefusedFieldStore } from "./models/refused-fields.ts";
+import { LearnedModelStore, RefusedFieldStore } from "./models/learned-models.ts";
 import { LogStore } from "./log/log.ts";
 import { MemoryStore } from "./memory/memories.ts";
 import { RevisionStore } from "./memory/revisions.ts";
@@ -33,7 +31,7 @@ import { SharedMemoryStore } from "./memory/shared-memories.ts";
 import { NO_SIGNER, type Signer } from "./database/signing-key.ts";
 import type { LearnedRows, LearnedRowsParts } from "./compaction/learned-rows.ts";
 import { OverviewStore } from "./channels/overview.ts";
-import { NameStore } from "./channels/confirmed-names.ts";
+import { ChannelRenameStore, NameStore, SpeakerStore } from "./channels/names.ts";
 import { ModelCallStore } from "./turns/model-calls.ts";
 import { PastStore } from "./turns/past.ts";
 import { PublicTextStore } from "./channels/public-texts.ts";
@@ -43,7 +41,6 @@ import type { Database } from "./database/database.ts";
 import { ReactionStore } from "./log/reactions.ts";
 import { MemberStore } from "./channels/members.ts";
 import { PartitionStore } from "./channels/partitions.ts";
-import { SpeakerStore } from "./channels/speakers.ts";
 import { ReplayStore } from "./channels/replay.ts";
 import { TimelineStore } from "./channels/timeline.ts";
 import { SearchStore } from "./search/search.ts";
@@ -58,7 +55,6 @@ export type Store = ReturnType<typeof createStore>;
 
 /** The parts of features' own tables that the store reads or deletes. */
 export interface FeatureRows {
-  /** Rows that can hold words of people. */
   readonly carriers: readonly Carrier[];
   readonly learned: (parts: LearnedRowsParts) => LearnedRows;
 }

@@ -5,7 +5,7 @@ import { PLATFORM_ROWS } from "../../platforms/platforms.ts";
 import { plainName } from "../../router/bindings.ts";
 import { isAmbiguous, type UsedName, usedNames } from "../../router/confirmed-names.ts";
 import { FEATURE_ROWS } from "../../features/stored.ts";
-import type { ConfirmedName } from "../../store/channels/confirmed-names.ts";
+import type { ConfirmedName } from "../../store/channels/names.ts";
 import { openDatabase } from "../../store/database/open.ts";
 import { createStore } from "../../store/store.ts";
 import { type Io } from "../shared/io.ts";

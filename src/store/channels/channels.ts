@@ -109,7 +109,6 @@ const HAS_WORK = `(
   or ${openWorkOf("c.id")}
   or exists (select from summaries s where s.channel_id = c.id and s.live and s.needs_redo))`;
 
-/** Rows of `channels`. */
 export class ChannelStore extends Rows {
   /**
    * The channel's id; its row is made where it is new, and its agent, its names and what it shares follow what is said now. A
@@ -194,7 +193,6 @@ export class ChannelStore extends Rows {
     return row && toChannel(row);
   }
 
-  /** The channels that were made last. */
   async newest(limit: number): Promise<ChannelRow[]> {
     const rows = await this.db.query<RawChannel>(
       "channels_newest",
@@ -346,7 +344,6 @@ function isSame({ agent, place, isPrivate, sharesMemory }: ChannelDescription, k
   );
 }
 
-/** Reads a channel's row inside a snapshot. */
 export async function readChannel(client: Queryable, id: ChannelId): Promise<ChannelRow> {
   const [row] = await client.query<RawChannel>(
     "channel_read",

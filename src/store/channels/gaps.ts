@@ -20,7 +20,6 @@ export interface GapRow extends ChannelRow {
 
 /** A long gap that is read page by page, while talk goes on. */
 export interface BacklogRow {
-  /** Messages that were read so far. */
   readonly read: number;
   /** Up to when it was read; null: nothing was yet. */
   readonly readTo: Date | null;

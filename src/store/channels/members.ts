@@ -33,7 +33,6 @@ export interface PartitionState {
   readonly due: { readonly channels: number; readonly longestMs: number };
 }
 
-/** The report of a daemon about itself. */
 export type Presence = Omit<Member, "silentMs" | "isDrained" | "vitals"> & { readonly vitals: object };
 
 /** Silence after which a daemon counts as absent, ms: it reports every two seconds. */
@@ -101,7 +100,6 @@ export class MemberStore extends Rows {
     return rows.length;
   }
 
-  /** All partitions, with what waits in their channels. */
   async partitions(): Promise<PartitionState[]> {
     return this.db.query<PartitionState>(
       "members_partitions",

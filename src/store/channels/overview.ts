@@ -25,7 +25,6 @@ export interface ChannelOverview {
 export interface MessageSpan {
   readonly count: number;
   readonly since: Date;
-  /** The last of it. */
   readonly last: Seq;
 }
 
@@ -53,7 +52,6 @@ export interface ChannelWork {
   readonly since: Date;
 }
 
-/** A part of an answer that its platform has refused. */
 export interface RefusedPart {
   readonly address: ChannelAddress;
   readonly turn: TurnId;
@@ -155,15 +153,14 @@ export class OverviewStore extends Rows {
 
   /** How much was said in a channel, by people and agents, that nobody took back; null: nothing was. */
   async said(channel: ChannelRow["id"]): Promise<MessageSpan | null> {
-    const [row] = await this.db.lookUps().query<{ count: number; since: Date | null; last: Seq | null }>(
+    const [row] = await this.db.lookUps().query<MessageSpan>(
       "channel_said",
       `select count(*) as count, min(at) as since, max(seq) as last from entries
         where channel_id = $1 and deleted_at is null
-          and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2))))`,
+          and (kind = 'assistant' or (kind = 'user' and not (message_id like any ($2)))) having count(*) > 0`,
       [channel, OWN_IDS],
     );
-    if (row === undefined || row.since === null || row.last === null) return null;
-    return { count: row.count, since: row.since, last: row.last };
+    return row ?? null;
   }
 
   /** By platform, in how many channels messages wait, and for how long the oldest has: what is asked every few seconds. */
@@ -242,7 +239,6 @@ export class OverviewStore extends Rows {
     );
   }
 
-  /** How this process uses its pool of connections. */
   connections(): PoolUse {
     return this.db.use;
   }

@@ -68,7 +68,6 @@ export class PartitionStore extends Rows {
     );
   }
 
-  /** Where a channel is; undefined: there is no such channel. */
   async ofChannel(id: ChannelId): Promise<ChannelPlace | undefined> {
     const [row] = await this.db.query<ChannelPlace>(
       "partition_of_channel",

@@ -4,7 +4,6 @@ import { readOmission, readSummariesAt } from "../compaction/summaries.ts";
 import { Rows } from "../database/rows.ts";
 import { MOST_TURNS } from "./timeline.ts";
 
-/** How far a channel was at an earlier time. */
 export interface ChannelThen {
   readonly lastSeq: Seq;
   /** As far as the newest turns tell. */

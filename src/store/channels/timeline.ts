@@ -15,7 +15,6 @@ export interface TimedTurn {
   readonly settledAt: Date | null;
 }
 
-/** A compaction with its times. */
 export interface TimedJob extends Pick<
   CompactionRecord,
   "id" | "kind" | "tier" | "state" | "fromSeq" | "toSeq" | "createdAt" | "endedAt" | "sourceTokens"
@@ -28,7 +27,6 @@ export interface TimedJob extends Pick<
   readonly summaryTokens: number | null;
 }
 
-/** The last answered request of a turn. */
 export interface TimedRequest {
   readonly at: Date;
   /** Null: the channel's own. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findingOf, warnOfNames } from "../../../src/cli/doctor/names.ts";
-import type { ConfirmedName } from "../../../src/store/channels/confirmed-names.ts";
+import type { ConfirmedName } from "../../../src/store/channels/names.ts";
 import { configFrom } from "../../config/folder.ts";
 
 const OURS = { id: "100000000000000001", name: "Mill" };

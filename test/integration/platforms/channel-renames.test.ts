@@ -1,4 +1,4 @@
-// proves: src/platforms/slack/channel-renames.ts, src/store/channels/channel-renames.ts, migrations/0083_channel_renames.sql
+// proves: src/platforms/slack/channel-renames.ts, src/store/channels/names.ts, migrations/0083_channel_renames.sql
 // A Slack channel that gets another id goes on as the one that it was.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// proves: src/store/models/learned-models.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { llm } from "../../support/llm-config.ts";
