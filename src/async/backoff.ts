@@ -31,7 +31,6 @@ export class BackoffTimer {
     return this.#timer !== undefined;
   }
 
-  /** How long the next wait is, ms. */
   get waitMs(): number {
     return backoffMs(this.#backoff, this.#failures);
   }

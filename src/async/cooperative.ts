@@ -14,7 +14,6 @@ export class SliceCounter {
     this.#left = size;
   }
 
-  /** @returns true if the slice is over with it */
   isOver(work: number): boolean {
     this.#left -= work;
     if (this.#left > 0) return false;

@@ -2,7 +2,6 @@
 export class LatestOnly<Key> {
   readonly #takers = new Map<Key, symbol>();
 
-  /** Whether the key is being acquired. */
   has(key: Key): boolean {
     return this.#takers.has(key);
   }

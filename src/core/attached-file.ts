@@ -5,11 +5,8 @@ import type { OutboundFile } from "./message.ts";
 
 /** The tool whose calls say what is sent behind an answer. The log has them, so that a file is kept nowhere else. */
 export const ATTACH = "attach";
-/** Files of one answer. */
 export const MOST_FILES = 4;
-/** Bytes of a text. */
 export const MOST_FILE_BYTES = 100_000;
-/** Bytes of a picture. */
 export const MOST_PICTURE_BYTES = 5_000_000;
 const DONE = "Attached: ";
 const SOURCE = /^Attached: \S+, [^(\n]{1,40} \((?:result|picture (\d{1,3}) of result) (\d{1,15})\)\. /;
@@ -40,7 +37,6 @@ export interface AttachRequest {
   readonly pictureOf?: string | undefined;
 }
 
-/** A file that is sent after an answer. */
 interface AttachedFile {
   readonly name: string;
   /** Null: it is a result's. */
@@ -74,7 +70,6 @@ export function attachedBy(entries: readonly Entry[]): readonly AttachedFile[] |
   return files.slice(0, MOST_FILES);
 }
 
-/** A picture of a result. */
 export interface ResultPicture {
   readonly seq: Seq;
   readonly type: string;
@@ -138,7 +133,6 @@ function textOf({ text, resultOf }: AttachRequest, results: readonly Result[]): 
   return found === undefined || found.text === "" ? null : found.text;
 }
 
-/** The newest result of a tool. Pure. */
 export function newestOf(results: readonly Result[], of: string): Result | undefined {
   return results.findLast(({ tool, deleted }) => tool === of && !deleted);
 }

@@ -64,7 +64,6 @@ export interface Job extends JobPlan {
   readonly result: JobResult;
 }
 
-/** A summary that was written ahead and has been committed. */
 export interface Landed {
   readonly job: Job;
   readonly summary: SummaryDraft;

@@ -15,7 +15,6 @@ export type ModelMessage =
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly role: "tool"; readonly callId: string; readonly text: string };
 
-/** A picture beside a message's text. */
 export interface ModelImage {
   /** MIME type. */
   readonly type: string;
@@ -60,7 +59,6 @@ export type FileKind =
   | "memory"
   | "note";
 
-/** Weir's own sections. */
 export type BuiltInKind =
   | "tools"
   | "identity"
@@ -91,7 +89,6 @@ export interface Section {
   /** Where it comes from: a file, as the operator knows it; a template; the log. */
   readonly source: string;
   readonly scope: SectionScope;
-  /** Why it is part of this request. */
   readonly reason: string;
   /** Parts of the newest messages that have raised its priority. */
   readonly evidence: readonly string[];
@@ -108,7 +105,6 @@ export interface Section {
   readonly tokens: { readonly before: number; readonly after: number };
 }
 
-/** Whom a section concerns. */
 export type SectionScope = "all agents" | "agent" | "channel" | "person";
 /** The subject of the newest messages, by plain reading. */
 export interface Focus {
@@ -117,7 +113,6 @@ export interface Focus {
   readonly paths: readonly string[];
   /** Names of code: in backticks, in CamelCase, with dots. */
   readonly symbols: readonly string[];
-  /** Intents that the message shows. */
   readonly signals: readonly Signal[];
 }
 
@@ -126,7 +121,6 @@ export type Signal = "continue" | "plan" | "change" | "verify";
 /** `low`: far from a compaction; `medium`: one may be written ahead; `high`: one is due; `critical`: messages are left out. */
 export type Pressure = "low" | "medium" | "high" | "critical";
 
-/** The content of one model call. */
 export interface Context {
   readonly tools: readonly ToolSpec[];
   /**
@@ -140,7 +134,6 @@ export interface Context {
    */
   readonly focus: Focus | null;
   readonly segments: readonly Segment[];
-  /** Estimated tokens of the whole request. */
   readonly tokens: number;
 }
 

@@ -125,7 +125,6 @@ export type RecallArms = Readonly<Record<"words" | "meaning", FoundIds>>;
 /** A memory that was recalled for a turn, or that stands on the page of a person. */
 export type RecalledStatement = RememberedStatement & Pick<Memory, "until" | "page" | "isOnPageAlone">;
 
-/** The parts of a memory that a model is shown. */
 export type RememberedStatement = Pick<
   Memory,
   "type" | "assertedBy" | "tool" | "at" | "refers" | "statement" | "otherwise"
@@ -156,7 +155,6 @@ export interface Absence {
 
 /** What people have not seen of an answer, because the platform refused it. */
 export interface UnseenAnswer {
-  /** The answer's entry. */
   readonly answer: Seq;
   /** When the oldest message that it answers was received. */
   readonly askedAt: Date;
@@ -183,7 +181,6 @@ export interface NoticeEntry extends EntryBase {
   readonly undelivered?: UnseenAnswer;
 }
 
-/** Tells that a message was edited. */
 export type EditNotice = NoticeEntry & { readonly edits: NonNullable<NoticeEntry["edits"]> };
 
 export function isEditNotice(entry: Entry): entry is EditNotice {

@@ -32,7 +32,6 @@ export function assert(condition: unknown, message: string): asserts condition {
   }
 }
 
-/** For the end of an exhaustive switch. */
 export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${JSON.stringify(value)}`);
 }
@@ -66,7 +65,6 @@ export function isMissingFile(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }
 
-/** The result of one check of the set-up. */
 export interface Finding {
   /** The checked thing: `Discord token`. */
   readonly what: string;

@@ -32,7 +32,6 @@ export interface Stretch {
   readonly toSeq: Seq;
 }
 
-/** The content of a summary. */
 export interface SummarySpan {
   /** Messages, calls and results; notices are not counted. At least 1. */
   readonly messages: number;
@@ -93,7 +92,6 @@ export interface TurnView {
   readonly own: readonly Entry[];
 }
 
-/** First seq of the raw entries. */
 export function rawFrom(history: Pick<History, "coveredTo" | "omittedTo">): Seq {
   return Math.max(history.coveredTo, history.omittedTo) + 1;
 }
@@ -175,7 +173,6 @@ export function begunTo(
   return first === undefined ? toSeq : (standsAfter(first) ?? toSeq);
 }
 
-/** Messages that wait for a turn, oldest first. */
 export function dueMessages(history: History): UserEntry[] {
   // By seq, since due messages are at the end.
   const from = history.entries.findLastIndex(({ seq }) => seq <= history.settledTo) + 1;

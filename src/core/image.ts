@@ -1,5 +1,6 @@
+const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 /** A kind of picture that models take. */
-export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+export type ImageType = (typeof IMAGE_TYPES)[number];
 
 /** A picture for models that see. */
 export interface ImageBytes {
@@ -7,7 +8,6 @@ export interface ImageBytes {
   readonly bytes: Uint8Array;
 }
 
-/** Largest picture that is taken. */
 export const MAX_IMAGE_BYTES = 5_000_000;
 
 /** Longest side of a picture that is shown, pixels: model servers refuse longer ones, or run out of memory. */
@@ -16,15 +16,7 @@ const MAX_IMAGE_SIDE = 8000;
 /** The kind of picture of a MIME type; null: another type. Pure. */
 export function imageTypeNamed(mimeType: string): ImageType | null {
   const plain = mimeType.split(";", 1)[0]?.trim().toLowerCase();
-  switch (plain) {
-    case "image/png":
-    case "image/jpeg":
-    case "image/gif":
-    case "image/webp":
-      return plain;
-    default:
-      return null;
-  }
+  return IMAGE_TYPES.find((type) => type === plain) ?? null;
 }
 
 /** The kind of picture by its bytes alone; null: another kind. Pure. */
@@ -37,7 +29,6 @@ export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   return head.startsWith("RIFF") && head.slice(8) === "WEBP" ? "image/webp" : null;
 }
 
-/** Width and height in pixels. */
 export type ImageSize = readonly [width: number, height: number];
 
 /**

@@ -1,6 +1,5 @@
 import type { MemoryId, Seq } from "./ids.ts";
 
-/** The kinds of statement that a memory can make. */
 export const MEMORY_TYPES = [
   "fact",
   "preference",
@@ -38,7 +37,6 @@ export type MemoryRejection =
   | "instruction"
   | "wish";
 
-/** A memory's source: an entry, and a quote from it. */
 export interface MemorySource {
   readonly seq: Seq;
   readonly quote: string;
@@ -106,7 +104,6 @@ export interface Memory extends Pick<
 > {
   readonly id: MemoryId;
   readonly scope: MemoryScope;
-  /** When it was said. */
   readonly at: Date;
   /**
    * An older memory with the same statement in other words, which is recalled in its place while it is valid; left out: there

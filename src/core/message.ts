@@ -157,7 +157,6 @@ export interface InboundMessage extends ChannelOnPlatform {
   readonly mentionedRoles?: readonly string[];
 }
 
-/** A message to which another one replies. */
 export interface QuotedMessage {
   readonly id: string;
   readonly author: Pick<Author, "id" | "name">;
@@ -234,7 +233,6 @@ export interface WorkStep {
   readonly isDelegated: boolean;
 }
 
-/** A file on its way to people. */
 export interface OutboundFile {
   readonly name: string;
   /** MIME type. */
@@ -301,7 +299,6 @@ export interface GapStep {
   /** The gap began after the message `fromId`, and begins after `toId` from now on. */
   readonly fromId: string;
   readonly toId: string;
-  /** Number of messages read in this step. */
   readonly read: number;
   /** When the last of them was said; null: there were no messages. */
   readonly readTo: Date | null;

@@ -8,7 +8,6 @@ export interface TurnTime {
 
 export const PACED_TURNS = 21;
 
-/** How often a channel's agent is asked. */
 export class Pace {
   #turns: readonly TurnTime[];
 

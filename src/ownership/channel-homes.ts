@@ -117,12 +117,10 @@ export class ChannelHomes {
         .catch((error: unknown) => parts.log.warn({ id, why: errorMessage(error) }, "channel_not_woken"));
   }
 
-  /** Makes this daemon the home of these partitions. */
   hold(taken: readonly TakenPartition[]): void {
     for (const { id, epoch } of taken) this.#epochs.set(id, Math.max(epoch, this.#epochs.get(id) ?? 0));
   }
 
-  /** Ends this daemon's being home of these partitions. */
   release(partitions: Iterable<Partition>): void {
     for (const partition of partitions) this.#epochs.delete(partition);
   }

@@ -14,7 +14,6 @@ export const PARTITIONS = 64;
 
 /** Says which daemon is home of a channel: the one that runs its turns. */
 export interface Homes extends AsyncDisposable {
-  /** Whether this daemon is home of a partition now. */
   owns(partition: Partition): boolean;
   /**
    * Notifies the home of a channel that its log has something due. Returns at once. The wake may be lost, doubled or late: the home
@@ -41,7 +40,6 @@ export interface HomesListener {
   handingOn(partitions: readonly Partition[], deadline: AbortSignal): Promise<void>;
   /** Partitions were lost without warning (connection lost): their actors are dropped at once. */
   lost(partitions: readonly Partition[]): void;
-  /** A wake came for a channel. */
   woken(channel: ChannelId, seq: Seq): void;
 }
 

@@ -6,7 +6,6 @@ import type { ChannelId } from "../core/ids.ts";
 /** First and longest delay between two looks at a lost channel, ms. */
 const LOOK_FROM_MS = 60_000;
 const LOOK_TO_MS = 3_600_000;
-/** Channels whose number of losses is remembered. */
 const MAX_KNOWN = 1000;
 
 export interface TakeoverWatchParts {

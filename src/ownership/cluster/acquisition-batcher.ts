@@ -9,7 +9,6 @@ export type LeaseListener = Pick<HomesListener, "gained" | "handingOn" | "lost">
 /** Deadline for the listener's acquisition, ms; after it the leases go to another member. */
 const TAKE_MS = 5000;
 
-/** The pending acquisition of a received lease. */
 interface Acquisition {
   readonly id: number;
   /** The lease is lost already, and the listener knows. */
@@ -28,7 +27,6 @@ export class AcquisitionBatcher {
   #next: Acquisition[] = [];
   #running: Promise<void> | null = null;
 
-  /** @param takeMs deadline of one call */
   constructor(listener: LeaseListener, log: Logger, takeMs = TAKE_MS) {
     this.#takeMs = takeMs;
     this.#listener = listener;

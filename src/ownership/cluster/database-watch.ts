@@ -25,7 +25,6 @@ const BACK_AFTER = 3;
 
 /** Whether the database answers this member. */
 export interface DatabaseView {
-  /** It does not answer. */
   readonly isAway: boolean;
   /** It has answered every request for a while. */
   readonly isSteady: boolean;

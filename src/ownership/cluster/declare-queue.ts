@@ -16,12 +16,8 @@ export async function declareQueue(
   queue: string,
   options: Options.AssertQueue,
 ): Promise<Replies.AssertQueue> {
-  try {
-    return await onOwnChannel(connection, async (channel) => channel.assertQueue(queue, options));
-  } catch (error) {
-    if (!isRefusedWith(error, DIFFERS)) throw error;
-    return await onOwnChannel(connection, async (channel) => channel.checkQueue(queue));
-  }
+  const made = await assertQueue(connection, queue, options);
+  return made ?? onOwnChannel(connection, async (channel) => channel.checkQueue(queue));
 }
 
 /** Whether there is a queue of this name with other arguments. @throws Error as {@link declareQueue} */
@@ -30,11 +26,19 @@ export async function differs(
   queue: string,
   options: Options.AssertQueue,
 ): Promise<boolean> {
+  return (await assertQueue(connection, queue, options)) === null;
+}
+
+/** @returns null: there is a queue of this name with other arguments */
+async function assertQueue(
+  connection: BrokerConnection,
+  queue: string,
+  options: Options.AssertQueue,
+): Promise<Replies.AssertQueue | null> {
   try {
-    await onOwnChannel(connection, async (channel) => channel.assertQueue(queue, options));
-    return false;
+    return await onOwnChannel(connection, async (channel) => channel.assertQueue(queue, options));
   } catch (error) {
-    if (isRefusedWith(error, DIFFERS)) return true;
+    if (isRefusedWith(error, DIFFERS)) return null;
     throw error;
   }
 }

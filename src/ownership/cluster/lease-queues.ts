@@ -83,13 +83,11 @@ export interface LeaseQueuesParts {
   readonly log: Logger;
   /** Opens a channel whose end ends the membership. */
   readonly openChannel: () => Promise<Channel>;
-  /** Creates a queue if there is none. */
   readonly declare: DeclareQueue;
   /** The number of leases that this member may hold; null: it takes none yet, and returns none. */
   readonly share: () => number | null;
   /** Asks the broker for the number of members. @throws Error if the connection is over */
   readonly ask: () => Promise<void>;
-  /** An acquisition succeeded or failed. */
   readonly onTaken: (isTaken: boolean) => void;
   /** The broker refused a call: the membership is void. */
   readonly fail: (why: string) => void;
@@ -153,7 +151,6 @@ export class LeaseQueues {
     return this.#slotsIn("owned").map(({ id }) => id);
   }
 
-  /** Ids of the leases that this member holds, in any state. */
   get held(): number[] {
     return this.#slots.flatMap(({ state, id }) => (HAS_BATON.has(state) ? [id] : []));
   }

@@ -30,7 +30,6 @@ export interface LeaseSlot {
   renewAt: number;
   /** Identifies the running renewal, from its publishing to its delivery; null: none. */
   renewal: object | null;
-  /** When a stuck queue is retried. */
   retryAt: number;
 }
 

@@ -38,7 +38,6 @@ export interface LeasesOptions extends Partial<Timing> {
   readonly name: string;
   /** Shown in the broker's list of connections. */
   readonly purpose: string;
-  /** Limit for handing on a lease for balance, ms. */
   readonly handOnMs: number;
   readonly listener: LeaseListener;
   /** Also holds the daemon's name while connected, and does not join while another daemon holds it. Default: false. */
@@ -51,7 +50,6 @@ export interface LeasesOptions extends Partial<Timing> {
   readonly woken?: HomesListener["woken"];
   /** Called with false when another daemon holds this name, and with true when this daemon takes it. */
   readonly onName?: (isOurs: boolean) => void;
-  /** Called when it has joined. */
   readonly onJoined: (members: number) => void;
   /** Called when it has lost its membership or failed to join; it retries after `waitMs`. */
   readonly onLost: (why: string, waitMs: number) => void;

@@ -14,7 +14,6 @@ export interface MemberRowParts {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** The partitions of which this daemon is home. */
   readonly held: () => readonly number[];
   readonly vitals: () => object;
   /** The id of its signing key; null: it has none. Must not reject. */
@@ -44,7 +43,6 @@ export class MemberRow implements AsyncDisposable {
     await this.#looks.once();
   }
 
-  /** Deletes the row. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#looks[Symbol.asyncDispose]();
     const { members, id } = this.#parts;

@@ -40,7 +40,6 @@ export interface MembershipParts extends Pick<
   readonly deleteQueue: (lease: number) => Promise<void>;
   /** Called for each wake; null: no wakes are read. */
   readonly woken: HomesListener["woken"] | null;
-  /** Whether this member must hand on all leases. */
   readonly isResting: () => boolean;
 }
 
@@ -176,7 +175,6 @@ export class Membership {
     return this.#roster.share(this.#counted, steadyNow());
   }
 
-  /** Opens a channel whose end ends the membership. */
   async #openChannel(): Promise<Channel> {
     const channel = await this.#parts.connection.model.createChannel();
     channel.on("error", (error) => this.#over(errorMessage(error)));

@@ -76,7 +76,6 @@ export class Names {
     return `${this.#prefix}.set-up`;
   }
 
-  /** The exchange for presence messages. */
   get presence(): string {
     return `${this.#prefix}.presence`;
   }

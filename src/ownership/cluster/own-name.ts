@@ -19,7 +19,6 @@ const GIVE_BACK_MS = 2000;
 /** RESOURCE_LOCKED: the queue is another connection's. */
 const LOCKED = 405;
 
-/** Another live daemon of the cluster holds the name. */
 export class NameTakenError extends OperatorError {
   /** @param where describes the holder for people; null: not known */
   constructor(name: string, where: string | null = null) {

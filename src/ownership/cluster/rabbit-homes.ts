@@ -19,7 +19,6 @@ export interface HomesVitals {
   readonly owned: number;
   /** Daemons in the cluster, this one included; null: not known. */
   readonly members: number | null;
-  /** Whether the broker accepts messages. */
   readonly isPublishing: boolean;
   readonly partitions: Omit<MembershipCounts, "wakesReceived" | "foreign">;
   readonly wakes: { readonly sent: number; readonly received: number; readonly dropped: number };
@@ -34,7 +33,6 @@ export interface RabbitHomesOptions
   readonly config: ClusterConfig;
 }
 
-/** This daemon's name in the cluster. */
 export function nameIn({ name }: Pick<ClusterConfig, "name">): string {
   return name ?? `${hostname()}-${process.pid}`;
 }
@@ -80,7 +78,6 @@ export class RabbitHomes implements Homes {
     this.#leases.sender.wake(partition, { channel, seq });
   }
 
-  /** See {@link Leases.claim}. */
   async claim(): Promise<void> {
     await this.#leases.claim();
   }

@@ -40,7 +40,6 @@ export interface RabbitShardsOptions extends Partial<Timing> {
 /** The store in which shards are taken, and the daemon that takes them. */
 interface Taker {
   readonly shards: GatewayShardStore;
-  /** The daemon's row of `members`. */
   readonly member: string;
 }
 
@@ -59,7 +58,6 @@ export class RabbitShards implements ShardHomes {
   #leases: Leases | null = null;
   /** A shard that is lost during its acquisition is not opened. */
   readonly #acquiring = new LatestOnly<number>();
-  /** Epochs of the shards that were taken, by shard. */
   readonly #epochs = new Map<number, number>();
   /** Running releases of shards that were lost during their acquisition. */
   readonly #releasing = new Set<Promise<void>>();

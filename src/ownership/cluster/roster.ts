@@ -6,7 +6,6 @@ const presence = z.object({
   name: z.string().max(200),
   /** When it started, ms of its own clock; the order of members depends on it alone. */
   since: z.number(),
-  /** Ids of the leases that it holds. */
   held: z.array(z.int().min(0)),
   /** It takes no share: it leaves, rests, or could not acquire a lease just now. */
   isOut: z.boolean(),
@@ -55,7 +54,6 @@ export class Roster {
   readonly #witnesses = new Map<string, number>();
   readonly #heldAt: number[];
 
-  /** @param count number of leases */
   constructor(self: Pick<Presence, "id" | "since">, count: number, now: number) {
     this.#self = self;
     this.#heldAt = Array.from({ length: count }, () => now);
@@ -73,7 +71,6 @@ export class Roster {
     return !isKnown;
   }
 
-  /** Notes that a member holds this lease. */
   holds(id: number, now: number): void {
     this.#heldAt[id] = now;
   }

@@ -16,19 +16,13 @@ const BACKOFF = { fromMs: 100, toMs: 2000 };
 /** Most wakes that wait for the broker. The oldest are dropped: the home's poll each second covers them. */
 const MOST_WAITING = 10_000;
 
-export interface SenderCounts {
-  /** Wakes that were passed to the broker. */
-  sent: number;
-  /** Wakes that were discarded. */
-  dropped: number;
-}
-
 /**
  * Publishes all messages of this daemon on a connection of its own: a broker short of memory or disk stops reading from publishing
  * connections, and the leases' connection must continue. Of the publishing methods only {@link lease} waits for the broker.
  */
 export class Sender {
-  readonly counts: SenderCounts = { sent: 0, dropped: 0 };
+  /** Wakes that were passed to the broker, and wakes that were discarded. */
+  readonly counts = { sent: 0, dropped: 0 };
   readonly #names: Names;
   readonly #open: () => Promise<BrokerConnection>;
   readonly #log: Logger;

@@ -27,10 +27,8 @@ const tableSchema = z.object({
 const kindSchema = z.object({ weir: z.literal("backup"), format: z.number().int().min(1) });
 const headSchema = kindSchema.extend({
   format: z.literal(FORMAT),
-  /** Version of the database's schema. */
   schema: z.number().int().min(1),
   at: z.iso.datetime(),
-  /** The key that signs rows; null: the backup has no key. */
   signingKey: z.string().regex(KEY_TEXT).nullable(),
   /** Each behind those that its rows refer to. */
   tables: z

@@ -69,7 +69,6 @@ export async function checkBackup(reader: BackupReader): Promise<ReadBackup> {
   return { head, ...(await reader.foot()) };
 }
 
-/** Whether a database that has a schema holds nothing yet. */
 export async function isEmpty(client: Queryable): Promise<boolean> {
   for (const { name } of await readTables(client)) {
     const [row] = await client.query<{ any: boolean }>("", `select exists (select from ${name}) as any`);

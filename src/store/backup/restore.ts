@@ -177,7 +177,6 @@ async function isMarked(client: Queryable, sha256: string): Promise<boolean> {
   return rows.all === Number(all) && rows.ofOthers === 0;
 }
 
-/** @param xid of a transaction */
 async function countRows(client: Queryable, xid: string): Promise<{ all: number; ofOthers: number }> {
   const sum = { all: 0, ofOthers: 0 };
   for (const { name } of await readTables(client)) {

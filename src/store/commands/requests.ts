@@ -59,7 +59,6 @@ export interface RequestState {
   readonly answer: unknown;
 }
 
-/** The topic on which the database announces new requests. */
 const TOPIC = "weir_requests";
 /** Age after which an untaken request is void: its sender no longer waits. */
 const FORGOTTEN_AFTER_S = 60;
@@ -158,7 +157,6 @@ export class RequestStore extends Rows {
     return { isTaken: row.taken, answer: row.ended ? row.answer : undefined };
   }
 
-  /** Whether a daemon is connected that could answer. */
   async hasDaemon(): Promise<boolean> {
     const [row] = await this.db.query<{ there: boolean }>(
       "request_daemon",
@@ -167,7 +165,6 @@ export class RequestStore extends Rows {
     return row?.there === true;
   }
 
-  /** Requests that no daemon has taken, oldest first. */
   async waiting(): Promise<WaitingRequest[]> {
     const rows = await this.db.query<RawRequest>(
       "requests_waiting",
@@ -250,7 +247,6 @@ function toWork(row: Pick<RawRequest, "kind" | "job" | "person" | "focus">): Req
 const KEPT_DAYS = 8;
 
 export class RunCommandStore extends Rows {
-  /** A token for {@link claim}. */
   newClaim(): string {
     return randomUUID();
   }

@@ -28,9 +28,7 @@ export interface CompactionRecord extends Omit<JobPlan, "isAhead"> {
   readonly reason: string | null;
 }
 
-/** What a channel's compactions have done so far. */
 export interface CompactionTotals {
-  /** Committed ones of each tier. */
   readonly committed: Readonly<Record<Tier, number>>;
   /** Estimated tokens by which those of each tier have made the view shorter. */
   readonly saved: Readonly<Record<Tier, number>>;
@@ -132,7 +130,6 @@ export class CompactionStore extends Rows {
     return row?.id ?? null;
   }
 
-  /** The job that is under way. */
   async liveJob(channel: ChannelId): Promise<CompactionRecord | null> {
     const [row] = await this.db.query<JobRecord>(
       "compaction_live",

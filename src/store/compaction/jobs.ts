@@ -191,7 +191,6 @@ export class JobStore {
     return row?.count ?? 0;
   }
 
-  /** Ends a job without a summary. */
   async fail(job: Pick<Job, "id" | "attempt">, reason: string): Promise<void> {
     await this.#db.query(
       "job_fail",

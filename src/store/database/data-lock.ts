@@ -15,7 +15,6 @@ const SQLITE_BUSY = 5;
 const NAME_ATTEMPTS = 10;
 const NAME_POLL_MS = 20;
 
-/** Another Weir has the data folder. */
 export class FolderTakenError extends OperatorError {
   /** Which, in words. */
   readonly holder: string;

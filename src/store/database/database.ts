@@ -174,7 +174,6 @@ export class Database implements Queryable, AsyncDisposable {
     return this.#withFresh(attempt, attempt);
   }
 
-  /** Runs read-only `work` over one snapshot of the database. */
   async snapshot<Result>(work: (client: Queryable) => Promise<Result>): Promise<Result> {
     const attempt = async (): Promise<Result> =>
       this.#withClient("begin isolation level repeatable read read only", work);

@@ -21,7 +21,6 @@ const STALE_EPOCH = "WE002";
 /** SQLSTATE for taking a channel with an old epoch of its partition. */
 const STALE_PARTITION = "WE003";
 
-/** SQLSTATE deadlock_detected. */
 const DEADLOCK = "40P01";
 
 /** SQLSTATEs that say "not now": connection, resources, operator intervention, system, a limit of time. */

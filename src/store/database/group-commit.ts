@@ -65,7 +65,6 @@ export class GroupCommit<Work, Result> {
     this.#writers--;
   }
 
-  /** Takes the pieces of the next statement. */
   #next(): Waiting<Work, Result>[] {
     const { most, lengthOf = () => 0 } = this.#parts;
     return this.#waiting.splice(

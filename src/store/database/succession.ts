@@ -18,7 +18,6 @@ const comerSchema = z.object({
 /** A daemon, as it announces itself in its data folder. */
 export type Comer = Readonly<z.output<typeof comerSchema>>;
 
-/** How often the announcement is read, ms. */
 const LOOK_MS = 250;
 /** A daemon that waits touches its announcement with each look at the folder; an older one waits no more, ms. */
 const WAITS_MS = 10_000;

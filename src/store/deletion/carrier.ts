@@ -4,7 +4,6 @@ import type { Removal } from "./removal.ts";
 /** One kind of rows that can hold words of people. */
 export interface Carrier {
   readonly name: string;
-  /** Everything in it that can hold words. */
   readonly texts: readonly CarriedText[];
   /**
    * Removes what repeats the removed words, and adds to `removal.derived` what later carriers need. Absent: triggers do it, because other

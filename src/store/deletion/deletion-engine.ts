@@ -87,7 +87,6 @@ export class DeletionEngine {
   }
 }
 
-/** What another channel was shown. */
 interface Shown {
   readonly channel: ChannelId;
   /** The first message that may have been answered with it. */
@@ -126,7 +125,6 @@ async function readShownMemories(tx: Queryable, channel: ChannelId): Promise<Sho
   });
 }
 
-/** Those of them that have been removed since. */
 async function removedOf(tx: Queryable, shown: readonly ShownMemory[]): Promise<ShownMemory[]> {
   if (shown.length === 0) return [];
   const left = await tx.query<{ id: number }>(

@@ -9,7 +9,6 @@ import { readyExtracts } from "./ready-extracts.ts";
 import { type FoundCalls, termsRemoved } from "./removal.ts";
 
 export interface Deleted {
-  /** The entries whose texts were deleted. */
   readonly seqs: readonly Seq[];
   /** Memories that repeated them, or had no other source. */
   readonly memories: number;

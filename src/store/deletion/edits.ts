@@ -26,7 +26,6 @@ export type EditOutcome =
   /** A model had read it: a notice at `notedSeq` announces the change. */
   | { readonly outcome: "noted"; readonly seq: Seq; readonly notedSeq: Seq };
 
-/** What the log takes of an edit. */
 export type LoggedEdit = Pick<InboundEdit, "id" | "text" | "at" | "isLate">;
 
 /**
@@ -129,11 +128,9 @@ interface RawEdit {
   outcome: EditOutcome["outcome"] | "expired";
   seq: Seq;
   notedSeq: Seq;
-  /** What the message said before. */
   former: string[];
 }
 
-/** The notices of a message's edits. */
 async function readNotices(tx: Queryable, channel: ChannelId, seq: Seq): Promise<Seq[]> {
   const rows = await tx.query<{ seq: Seq }>(
     "notes_of_entry",

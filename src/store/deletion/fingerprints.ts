@@ -22,7 +22,6 @@ export class TermKey {
     this.#bytes = bytes;
   }
 
-  /** The fingerprint of a term in a channel, in hexadecimal. */
   print(channel: ChannelId, term: string): string {
     const key =
       this.#channels.get(channel) ?? createHmac("sha256", this.#bytes).update(`${channel}`).digest();

@@ -27,7 +27,6 @@ export interface RememberedWords {
   readonly proofs: number;
 }
 
-/** Messages of one person in one channel. */
 export interface SaidMessages {
   readonly channel: ChannelAddress;
   readonly messageIds: readonly string[];

@@ -15,7 +15,6 @@ export interface RemovedTerms {
 
 /** Up to where a channel was searched before its lock was taken. */
 export interface LookedThrough {
-  /** The terms that were found there. */
   readonly terms: ReadonlySet<string>;
   /** The last entry; earlier entries get no new words. */
   readonly to: Seq;
@@ -44,7 +43,6 @@ export type PromptTerms = ReadonlyMap<ChannelId, ReadonlySet<string>>;
 
 /** What the carriers have found so far that repeats removed words. */
 export interface Derived {
-  /** Entries of due work that were deleted. */
   readonly dueWork: Seq[];
   /** Hand-offs that got another text. */
   readonly reworded: Seq[];
@@ -73,7 +71,6 @@ export function termsRemoved(former: readonly string[], now = ""): Set<string> {
   return new Set(former.flatMap((text) => [...tellingTerms(text)])).difference(tellingTerms(now));
 }
 
-/** The entries whose texts were deleted. Pure. */
 export function deletedEntries({ cause, seqs, derived }: Removal): Seq[] {
   return [...(cause.kind === "deleted" ? seqs : []), ...derived.dueWork];
 }

@@ -26,7 +26,6 @@ export interface Retelling {
   readonly prints?: RemainingPrints | null;
 }
 
-/** Whether texts repeat removed words. */
 export class RetellingCheck {
   readonly #tx: Queryable;
   readonly #removal: Removal;

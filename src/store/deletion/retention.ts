@@ -30,7 +30,6 @@ export interface ImageKey {
   readonly number: number;
 }
 
-/** Before all pictures. */
 export const BEFORE_ALL_IMAGES: ImageKey = { platform: "", messageId: "", number: 0 };
 
 /** Removes texts and pictures that are old enough. Each step is a short transaction of its own. */

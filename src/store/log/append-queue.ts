@@ -13,7 +13,6 @@ import type { Database } from "../database/database.ts";
 import { GroupCommit, sizeOfNext } from "../database/group-commit.ts";
 import type { TurnClaim } from "../turns/turn-rows.ts";
 
-/** Most messages of one transaction. */
 const MAX_MESSAGES = 100;
 /** A larger batch is a transaction of its own, and is told of with a pause. */
 const AT_ONCE = 10;

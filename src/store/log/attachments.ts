@@ -10,7 +10,6 @@ import { Rows } from "../database/rows.ts";
 const RECENT_TURNS = 200;
 
 export interface KeptImage {
-  /** The platform's id of the message. */
   readonly messageId: string;
   readonly type: string;
   readonly bytes: Uint8Array;

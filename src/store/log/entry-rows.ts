@@ -16,8 +16,6 @@ import { sliceWhole } from "../../text/text.ts";
 import { readStatements } from "../memory/memories.ts";
 import type { Queryable } from "../database/queryable.ts";
 
-/** Rows of `entries`, read as the core's entries. */
-
 interface RawEntry {
   seq: number;
   kind: Entry["kind"];
@@ -147,7 +145,15 @@ async function readResolved(
   text: string,
   values: readonly [channel: ChannelId, ...unknown[]],
 ): Promise<Entry[]> {
-  return resolve(client, values[0], await client.query<RawEntry>(name, text, values));
+  const [channel] = values;
+  const rows = await client.query<RawEntry>(name, text, values);
+  const seqs = rows.flatMap((row) => row.data?.references ?? []);
+  const references = await readReferences(client, channel, seqs);
+  const statements = await readStatementsByAgent(client, channel, rows);
+  const authors = new Map<string, Author>();
+  return rows.map((row) =>
+    toEntry(row, references, statements.get(row.data?.agent) ?? NO_STATEMENTS, authors),
+  );
 }
 
 /** What people and agents said, as {@link said} reads it. */
@@ -218,19 +224,6 @@ export function said(row: RawSaid): EntryReference {
   const { agent, standIn: _, ...rest } = row;
   const data = agent === null ? null : { agent };
   return toReference({ ...rest, data, at: new Date(row.at) });
-}
-
-async function resolve(client: Queryable, channel: ChannelId, rows: readonly RawEntry[]): Promise<Entry[]> {
-  const references = await readReferences(
-    client,
-    channel,
-    rows.flatMap((row) => row.data?.references ?? []),
-  );
-  const statements = await readStatementsByAgent(client, channel, rows);
-  const authors = new Map<string, Author>();
-  return rows.map((row) =>
-    toEntry(row, references, statements.get(row.data?.agent) ?? NO_STATEMENTS, authors),
-  );
 }
 
 const EXPIRED = { expired: true } as const;
@@ -363,7 +356,6 @@ function toEntry(
   };
 }
 
-/** Whom a message is meant for, as its row has it. */
 function meantBy({ agent, chain, unheard }: NonNullable<RawEntry["data"]>): Meant {
   return {
     ...(agent !== undefined && { agent: agentId(agent) }),

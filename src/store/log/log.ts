@@ -57,7 +57,7 @@ export class LogStore {
    * @param beside what is written in the same transaction; default: nothing
    */
   async appendTurnEntries(
-    owner: { channel: ChannelId; epoch: number },
+    owner: Owner,
     turn: {
       id: TurnId;
       after: Seq;
@@ -237,7 +237,6 @@ export class LogStore {
     return rows.length > 0;
   }
 
-  /** Entries from..to, by seq. */
   async read(channel: ChannelId, from: Seq, to: Seq): Promise<Entry[]> {
     return readEntries(this.#db, channel, from, to);
   }

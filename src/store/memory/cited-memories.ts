@@ -9,7 +9,6 @@ import { ASSERTER, MEMORY_COLUMNS, OWN_PROOFS, type RawMemory, memoryOf } from "
 
 /** A memory as people are shown it with what proves it. */
 export interface CitedMemory extends ListedMemory {
-  /** Whose it is. */
   readonly agent: AgentId;
   readonly channel: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">;
   /** All channels of that workspace see it. */

@@ -170,7 +170,6 @@ export class MemoryStore extends Rows {
     return rows.map(memoryOf);
   }
 
-  /** Which of these the asking channel may see. */
   async visible(asker: AskingChannel, ids: readonly MemoryId[]): Promise<Memory[]> {
     if (ids.length === 0) return [];
     const rows = await this.db.query<RawMemory>(
@@ -230,7 +229,6 @@ export class MemoryStore extends Rows {
     await this.db.query("memories_rejected", "select count_rejected($1, $2)", [channel, reasons]);
   }
 
-  /** How many memories were refused, by channel and reason. */
   async rejected(filter: { readonly channel?: ChannelId }): Promise<RejectedMemories[]> {
     return this.db.query<RejectedMemories>(
       "memories_rejections",

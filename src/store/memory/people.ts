@@ -23,7 +23,6 @@ const NAMED_IN = "regexp_split_to_array(normal_text(m.subject || ' ' || m.assert
 /** As its index has it, of `speakers s`. */
 const FIRST_WORD = "split_part(normal_text(s.name), ' ', 1)";
 
-/** Names of people to look for. */
 export interface PeopleWords {
   /** The first words of their names, in lower case. An empty list finds nobody. */
   readonly words: readonly string[];
@@ -62,7 +61,6 @@ export function foundPeople(first: number): string {
           case when exists (select from people p where p.first <> $${first + 1}) then ${MOST_MEMORIES} else ${MOST_OF_ASKING} end) w)))`;
 }
 
-/** Parameters of {@link foundPeople}. */
 export function peopleValues({ words, asking }: PeopleWords): unknown[] {
   return [words, asking];
 }

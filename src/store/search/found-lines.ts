@@ -9,7 +9,6 @@ export interface LineColumns {
   readonly seqs: Float64Array;
   /** When each was said, ms. */
   readonly times: Float64Array;
-  /** Those who said them, each once. */
   readonly authors: readonly string[];
   /** Which of {@link authors} said it. */
   readonly saidBy: Uint32Array;

@@ -48,7 +48,6 @@ const MANY_ENTRIES = 20_000;
 const ERASED_AFTER_MS = 1000;
 const ERASED_REST = 20;
 
-/** The search index beside the log. */
 export class SearchStore {
   readonly #db: Database;
   readonly #lexemes: Lexemes;
@@ -177,7 +176,6 @@ export class SearchStore {
     return row?.knows ?? false;
   }
 
-  /** Channels whose log is ahead of their index. */
   async behind(): Promise<ChannelId[]> {
     const rows = await this.#db.query<{ id: ChannelId }>(
       "index_behind",
@@ -278,7 +276,6 @@ const LINES_AND_MEMORIES = `select f.lines, f.literals, ${REMEMBERED}`;
 const LINES_WITH_MEMORIES = `${LINES_AND_MEMORIES} from ${linesBy(2, 7)} f`;
 const LINES_WITH_PEOPLE = `${LINES_AND_MEMORIES}, ${foundPeople(14)} as about from ${linesBy(2, 7)} f`;
 
-/** Parameters of `find_lines` after the channel. */
 function findValues({ pick, terms, literals, from, to, limit }: SearchQuery): unknown[] {
   return [pick, terms, literals, literals.map(patternOf), from, to, limit];
 }

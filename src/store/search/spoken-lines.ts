@@ -3,14 +3,12 @@ import type { AgentId, ChannelId, Seq } from "../../core/ids.ts";
 import { Rows } from "../database/rows.ts";
 import { readSaid, said } from "../log/entry-rows.ts";
 
-/** A closed range of entries of a channel. */
 export interface LineRange {
   readonly channel: ChannelId;
   readonly from: Seq;
   readonly to: Seq;
 }
 
-/** Which lines of a range are wanted. */
 export interface LineFilter {
   /** People by their names as the log has them, or an agent; null: whoever said it. */
   readonly by: SpokenBy | null;
@@ -23,10 +21,8 @@ export interface LineFilter {
 /** `agent`: null: the channel's own. */
 export type SpokenBy = { readonly names: readonly string[] } | { readonly agent: AgentId | null };
 
-/** A name under which somebody spoke. */
 export interface SpokenName {
   readonly name: string;
-  /** The newest message under it. */
   readonly newest: Seq;
 }
 
@@ -70,13 +66,12 @@ export class SpokenLineStore extends Rows {
   ): Promise<{ readonly from: Seq; readonly to: Seq } | null> {
     const [row] = await this.db
       .lookUps(signal)
-      .query<{ from: Seq | null; to: Seq | null }>(
+      .query<{ from: Seq; to: Seq }>(
         "lines_span",
-        `select min(e.seq) as "from", max(e.seq) as "to" from entries e where ${IN_RANGE} and ${LEFT} and ${WANTED}`,
+        `select min(e.seq) as "from", max(e.seq) as "to" from entries e where ${IN_RANGE} and ${LEFT} and ${WANTED} having count(*) > 0`,
         values(range, filter),
       );
-    const { from = null, to = null } = row ?? {};
-    return from === null || to === null ? null : { from, to };
+    return row ?? null;
   }
 
   /** Those of some lines that are wanted, in their order. */

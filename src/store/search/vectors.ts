@@ -78,7 +78,6 @@ export class VectorStore extends Rows {
     );
   }
 
-  /** The same of the memories that the asking channel may see. */
   async memoriesNear(
     asker: AskingChannel,
     near: NearTo,

@@ -120,7 +120,6 @@ export class AnswerProvenanceStore extends Rows {
     return row ?? null;
   }
 
-  /** The last answer of a channel; null: there is none. */
   async last(channel: ChannelId): Promise<AnswerRecord | null> {
     const [answer] = await this.db.query<RawAnswer>(
       "answer_last",

@@ -11,7 +11,6 @@ import { Rows } from "../database/rows.ts";
  */
 export interface ContextRecord {
   readonly turn: TurnId;
-  /** When the request was sent. */
   readonly at: Date;
   /** Who answered; left out: the channel's own agent. */
   readonly agent?: AgentId;
@@ -43,7 +42,6 @@ export interface ContextRecord {
   readonly raw: { readonly fromSeq: Seq; readonly toSeq: Seq; readonly count: number } | null;
   /** Summaries that were shown, oldest first. */
   readonly summaries: readonly RecordedSummary[];
-  /** What recall found for it. */
   readonly recalled: RecalledIds;
   readonly omission: Omit<Omission, "firstAt" | "lastAt"> | null;
   /** Everything before the dynamic part. */
@@ -63,7 +61,6 @@ export interface RecordedSummary extends Pick<Summary, "fromSeq" | "toSeq" | "le
 export interface RecordedPrefix {
   /** In hexadecimal. */
   readonly sha256: string;
-  /** Messages in it. */
   readonly messages: number;
   /**
    * Whether it begins with the whole prefix of the turn before, so that a cache could hit; null: no turn was before since the

@@ -8,7 +8,6 @@ import { StaleEpochError } from "../database/errors.ts";
 /** How a part is sent. `short`: a piece of a part that the platform refused as a whole; `plain`: the same without markup. */
 export type DeliveryForm = "whole" | "short" | "plain";
 
-/** One part of an answer on its way to a platform. */
 export interface Delivery {
   readonly id: number;
   readonly turnId: TurnId;
@@ -59,14 +58,12 @@ export interface PendingAnswer {
 
 /** What is shown of an answer that never came. */
 export interface OrphanedDraft {
-  /** Of its row. */
   readonly id: number;
   readonly messageId: string;
 }
 
 /** What a channel's owner still owes to its platform. */
 export interface Undelivered {
-  /** Oldest first. */
   readonly answers: readonly PendingAnswer[];
   /** To be taken back. */
   readonly orphanedDrafts: readonly OrphanedDraft[];
@@ -81,7 +78,6 @@ const columns = (row: string): string =>
 const COLUMNS = columns("");
 const COLUMNS_OF_D = columns("d.");
 
-/** The outbox: rows of `deliveries`. */
 export class DeliveryStore {
   readonly #db: Database;
   readonly #sent: GroupCommit<SentNote, boolean>;
@@ -98,11 +94,7 @@ export class DeliveryStore {
   }
 
   /** Opens part 0 of a running turn, before its first visible byte. Opening it again finds the first. */
-  async open(
-    owner: { channel: ChannelId; epoch: number },
-    turnId: TurnId,
-    idempotencyKey: string,
-  ): Promise<Delivery> {
+  async open(owner: Owner, turnId: TurnId, idempotencyKey: string): Promise<Delivery> {
     const [row] = await this.#db.query<Delivery>(
       "delivery_open",
       `insert into deliveries (channel_id, turn_id, part, epoch, idempotency_key, drafted)
@@ -119,7 +111,7 @@ export class DeliveryStore {
    * To be asked before each further piece: where another daemon has the channel, it may have sent the whole already.
    * @throws StaleEpochError
    */
-  async refuseOldEpoch({ channel, epoch }: { channel: ChannelId; epoch: number }): Promise<void> {
+  async refuseOldEpoch({ channel, epoch }: Owner): Promise<void> {
     const rows = await this.#db.query("delivery_epoch", "select from channels where id = $1 and epoch = $2", [
       channel,
       epoch,
@@ -285,12 +277,9 @@ function toAnswer(row: RawAnswer): Omit<PendingAnswer, "turnId" | "parts"> {
   };
 }
 
-/** A part of an answer that its platform has acknowledged. */
 interface SentNote {
-  /** Of the delivery. */
   readonly id: number;
   readonly epoch: number;
-  /** The platform's id of the message. */
   readonly messageId: string;
 }
 

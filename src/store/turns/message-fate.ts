@@ -19,7 +19,6 @@ export interface MessageFate {
   readonly isSettled: boolean;
   /** The turn that has settled it; null: none has. */
   readonly turn: SettlingTurn | null;
-  /** The turn of the channel that runs; null: none does. */
   readonly running: RunningNow | null;
 }
 
@@ -43,7 +42,6 @@ export interface SettlingTurn {
 export interface RunningNow {
   readonly startedAt: Date;
   readonly attempts: number;
-  /** It answers the message itself. */
   readonly isOfMessage: boolean;
 }
 

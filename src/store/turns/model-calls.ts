@@ -21,7 +21,6 @@ export interface ModelCallRow extends Omit<
    * sound of the channel was sent to the model that transcribes.
    */
   readonly purpose: "turn" | "compaction" | "embedding" | "transcription" | FeatureCallPurpose;
-  /** What we had estimated for the whole request. */
   readonly estimatedTokens: number;
   readonly firstTokenMs: number | null;
 }
@@ -51,7 +50,6 @@ export function billRecords(calls: readonly ModelCallRow[]): Record<string, unkn
   }));
 }
 
-/** What a channel's calls have cost so far. */
 export interface ModelCallTotals extends Omit<ModelSpending, "model" | "uncounted"> {
   /** The largest request of a turn; 0: none was counted. */
   readonly peakTokens: number;

@@ -17,7 +17,6 @@ export interface PastTurn extends TurnRange {
 /** How long the committed summaries of one kind and level are, all together; estimated tokens. */
 export interface SummaryLengths {
   readonly kind: JobKind;
-  /** Level of the summaries. */
   readonly level: number;
   /** Written by a model, or extracts without one. */
   readonly madeBy: "model" | "digest";
@@ -27,7 +26,6 @@ export interface SummaryLengths {
   readonly tokens: number;
 }
 
-/** What the model calls of a channel's own agent were like. */
 export interface PastCalls {
   /** The model of the last turn; null: no turn was answered. */
   readonly model: string | null;

@@ -21,7 +21,6 @@ export interface TurnDetail extends TurnLine {
   readonly reason: string | null;
   /** Of its model calls, ms; null: it runs. */
   readonly modelMs: number | null;
-  /** How often it was started. */
   readonly attempts: number;
   /** The messages that it answers, by seq; the newest. */
   readonly asked: readonly Seq[];
@@ -31,14 +30,12 @@ export interface TurnDetail extends TurnLine {
   readonly recalled: RecalledIds;
 }
 
-/** One model call of a turn. */
 export interface TurnCall extends ModelSpending, Pick<ModelCallRow, "purpose" | "outcome"> {
   /** From its request, ms; null: nothing came. */
   readonly firstTokenMs: number | null;
   readonly totalMs: number;
 }
 
-/** One part of a turn's answer. */
 export interface TurnDelivery {
   readonly part: number;
   readonly form: DeliveryForm;
@@ -60,7 +57,6 @@ const LOOKED_THROUGH = 5000;
 
 /** Single turns, for operators. It writes nothing. */
 export class TurnDetailStore extends Rows {
-  /** The newest turns of a channel, the newest first. */
   async newest(channel: ChannelId, limit: number): Promise<TurnLine[]> {
     return this.db.query<TurnLine>(
       "turns_newest",
@@ -93,7 +89,6 @@ export class TurnDetailStore extends Rows {
     return { ...row, recalled: { entries: [], memories: [], ...row.recalled } };
   }
 
-  /** Its model calls, in their order. */
   async calls(turn: TurnId): Promise<TurnCall[]> {
     return this.db.query<TurnCall>(
       "turn_detail_calls",
@@ -103,7 +98,6 @@ export class TurnDetailStore extends Rows {
     );
   }
 
-  /** The parts of its answer. */
   async deliveries(turn: TurnId): Promise<TurnDelivery[]> {
     return this.db.query<TurnDelivery>(
       "turn_detail_deliveries",

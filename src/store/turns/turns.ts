@@ -1,7 +1,7 @@
 import { Rows } from "../database/rows.ts";
 import type { Entry, RecalledIds, TurnEntryDraft, UserEntry } from "../../core/entry.ts";
 import type { TurnRange } from "../../core/history.ts";
-import type { AgentId, ChannelId, Seq, TurnId } from "../../core/ids.ts";
+import type { AgentId, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { TurnTime } from "../../core/pace.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import type { Delivery } from "./deliveries.ts";
@@ -113,7 +113,7 @@ export class TurnStore extends Rows {
    * @returns null if a turn runs already: one of a message whose append was committed without our hearing of it
    */
   async begin(
-    owner: { channel: ChannelId; epoch: number },
+    owner: Owner,
     fromSeq: Seq,
     toSeq: Seq,
     agent?: AgentId,
@@ -173,7 +173,6 @@ export class TurnStore extends Rows {
     return row?.agent ?? undefined;
   }
 
-  /** How a turn ended; null if it runs, or never was. */
   async outcome(id: TurnId): Promise<TurnEnd | null> {
     const [row] = await this.db.query<{
       state: TurnState | "running";
@@ -193,12 +192,7 @@ export class TurnStore extends Rows {
   }
 
   /** The one transaction that settles a turn. */
-  async settle(
-    owner: { channel: ChannelId; epoch: number },
-    turn: TurnRange,
-    settlement: Settlement,
-    at: Date,
-  ): Promise<Settled> {
+  async settle(owner: Owner, turn: TurnRange, settlement: Settlement, at: Date): Promise<Settled> {
     const { state, reason, modelMs, entry, idempotencyKeys, calls = [], recalled, handOff } = settlement;
     const handed = handOff === undefined ? null : draftMessage(handOff);
     const settled: SettlementRow = {
@@ -216,18 +210,9 @@ export class TurnStore extends Rows {
     const row = await (handed === null
       ? this.#settled.write(settled)
       : this.#settleHandingOver(settled, JSON.stringify(draftRecord(handed))));
-    const parts = row.parts.map(({ id, part, key, message_id: messageId, drafted }) => {
-      return {
-        id,
-        turnId: turn.id,
-        part,
-        form: "whole" as const,
-        piece: 0,
-        idempotencyKey: key,
-        messageId,
-        drafted,
-        leftover: null,
-      };
+    const whole = { turnId: turn.id, form: "whole" as const, piece: 0, leftover: null };
+    const parts = row.parts.map(({ key, message_id: messageId, ...part }) => {
+      return { ...part, ...whole, idempotencyKey: key, messageId };
     });
     const seq = row.handedSeq ?? null;
     const handedOver =
@@ -257,7 +242,6 @@ export class TurnStore extends Rows {
   }
 }
 
-/** In the order of `settle_turn`. */
 function settleValues(row: SettlementRow): unknown[] {
   const { channel, epoch, turn, state, reason, model_ms: modelMs, at, entry, keys, calls } = row;
   const [entryJson, callsJson] = [entry && JSON.stringify(entry), calls && JSON.stringify(calls)];

@@ -73,7 +73,6 @@ export class UsageStore extends Rows {
     );
   }
 
-  /** What was spent since the day began. */
   async today(timeZone: string, now: Date): Promise<SpentToday[]> {
     return this.db.query<SpentToday>(
       "usage_today",

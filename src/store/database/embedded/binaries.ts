@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { OperatorError, assert } from "../../../core/errors.ts";
 import { linkLibraries } from "./library-links.ts";
 
-/** Where the programs of the bundled Postgres are. */
 export interface Binaries {
   /** The folder of the three. */
   readonly folder: string;

@@ -180,7 +180,7 @@ async function bringUp(
         await disownForeignPid(home.pgData, join(home.socketFolder, SOCKET_NAME));
       }
       const launched = await launchServer(home, settings);
-      if (launched.state === "ready") return { adopted: false, pgCtlEnded: launched.pgCtlEnded };
+      if (launched !== null) return { adopted: false, ...launched };
       await sleep(BUSY_POLL_MS);
     } else {
       await sleep(BUSY_POLL_MS);

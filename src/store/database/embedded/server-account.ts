@@ -50,7 +50,6 @@ export async function findServerAccount(pgData: string, folders: readonly string
   return reachingAccount(ids, folders);
 }
 
-/** Makes a folder or file the account's own. */
 export async function giveToAccount(account: ServerAccount, path: string): Promise<void> {
   if (account.ids !== null) await chown(path, account.ids.uid, account.ids.gid);
 }

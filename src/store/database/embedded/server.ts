@@ -16,12 +16,6 @@ export interface ServerHome {
   readonly socketFolder: string;
 }
 
-export type LaunchOutcome =
-  /** It takes connections. `pgCtlEnded`: pg_ctl has noticed, which it does up to 0.1 s later. */
-  | { readonly state: "ready"; readonly pgCtlEnded: Promise<unknown> }
-  /** A server that was killed still holds the folder, for up to some seconds. */
-  | { readonly state: "locked" };
-
 /** The server did not start, or did not stop, for a reason that its own log tells. */
 export class EmbeddedPostgresError extends WeirError {
   readonly retryable = false;
@@ -58,12 +52,14 @@ const SETTINGS: Readonly<Record<string, string>> = {
  * Starts the server through pg_ctl, so that its parent is process 1 and its session its own: neither a terminal's
  * Ctrl-C nor a process manager that signals whole trees of processes reaches it.
  * @param settings added to, or instead of, those that Weir sets
+ * @returns once it takes connections. `pgCtlEnded`: pg_ctl has noticed, which it does up to 0.1 s later. Null: a server that was killed
+ *   still holds the folder, for up to some seconds
  * @throws EmbeddedPostgresError with the end of the server's log
  */
 export async function launchServer(
   home: ServerHome,
   settings: Readonly<Record<string, string>>,
-): Promise<LaunchOutcome> {
+): Promise<{ readonly pgCtlEnded: Promise<unknown> } | null> {
   await using log = await openLog(home.logFile);
   const { size: offset } = await log.stat();
   const options = Object.entries({ ...SETTINGS, ...settings }).map(([key, value]) =>
@@ -83,9 +79,9 @@ export async function launchServer(
     { outputTo: log.fd, env: { PGDATA: home.pgData } },
   );
   const result = await firstOf(starting, home.pgData);
-  if (result === "ready" || result.code === 0) return { state: "ready", pgCtlEnded: starting };
+  if (result === "ready" || result.code === 0) return { pgCtlEnded: starting };
   const said = await readFrom(home.logFile, offset);
-  if (said.includes(LOCK_FILE_EXISTS)) return { state: "locked" };
+  if (said.includes(LOCK_FILE_EXISTS)) return null;
   const remedy = said.includes("insufficient file descriptors")
     ? " for want of open files: raise `ulimit -n` to 1024 at least, or LimitNOFILE= of a systemd unit"
     : "";
@@ -114,7 +110,6 @@ export async function stopServer(home: ServerHome): Promise<void> {
   throw new EmbeddedPostgresError(`The embedded Postgres on ${home.pgData} does not stop.`);
 }
 
-/** @returns true if somebody listens on that socket */
 export function answers(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(socketPath);

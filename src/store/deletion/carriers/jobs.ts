@@ -29,7 +29,6 @@ export const JOBS: Carrier = {
 const UNFINISHED = "state in ('running', 'staged', 'ahead')";
 const AHEAD = "(state = 'ahead' or state = 'running' and is_ahead)";
 
-/** Ends the jobs that have read a summary that lost sentences. */
 export async function endJobsReading(tx: Queryable, channel: ChannelId, seqs: readonly Seq[]): Promise<void> {
   await endJobs(tx, channel, seqs, REPEATED);
 }

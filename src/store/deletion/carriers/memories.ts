@@ -18,7 +18,6 @@ interface RawCandidate {
   telling: string[] | null;
   readFrom: number | null;
   readTo: number | null;
-  /** Its remaining sources. */
   sources: RemainingText[];
 }
 

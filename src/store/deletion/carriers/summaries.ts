@@ -142,7 +142,6 @@ async function readyExtract(
   return !isRepeated && made.of === (await stateOf(tx, channel, summary)) ? made.extract : undefined;
 }
 
-/** What was edited while a job ran. */
 export interface EditedMeanwhile {
   /** Whether an entry in its range was. */
   readonly isInRange: boolean;
