@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Summary } from "../core/history.ts";
-import type { ChannelId, Seq } from "../core/ids.ts";
+import type { ChannelId } from "../core/ids.ts";
 import { AnswerProvenanceStore } from "./turns/answer-provenance.ts";
 import { MessageFateStore } from "./turns/message-fate.ts";
 import { ContextRecordStore } from "./turns/context-records.ts";
@@ -27,7 +27,7 @@ import { MemoryStore } from "./memory/memories.ts";
 import { RevisionStore } from "./memory/revisions.ts";
 import { CitedMemoryStore } from "./memory/cited-memories.ts";
 import { MemoryTransferStore } from "./memory/memory-transfer.ts";
-import { SharedMemoryStore } from "./memory/shared-memories.ts";
+import { SharedMemoryStore } from "./memory/memory-scope.ts";
 import { NO_SIGNER, type Signer } from "./database/signing-key.ts";
 import type { LearnedRows, LearnedRowsParts } from "./compaction/learned-rows.ts";
 import { OverviewStore } from "./channels/overview.ts";
@@ -129,9 +129,7 @@ export function createStore(
     currentSummaries: async (channel: ChannelId): Promise<readonly Summary[]> =>
       readSummaries(db, channel, "current"),
     /** The summaries that a merged one was made of, as they were last. */
-    mergedOf: async (
-      channel: ChannelId,
-      range: { readonly fromSeq: Seq; readonly toSeq: Seq },
-    ): Promise<Summary[]> => readMerged(db, channel, range),
+    mergedOf: async (channel: ChannelId, range: Pick<Summary, "fromSeq" | "toSeq">): Promise<Summary[]> =>
+      readMerged(db, channel, range),
   };
 }

@@ -6,6 +6,7 @@ import {
   ADDRESS_OF_C,
   type ChannelRow,
   COLUMNS_OF_C,
+  OLDEST_DUE,
   OWN_IDS,
   type RawChannel,
   toChannel,
@@ -169,9 +170,7 @@ export class OverviewStore extends Rows {
       "channels_due",
       `select c.platform, count(*) as channels,
               (extract(epoch from clock_timestamp() - min(e.appended_at)) * 1000)::float8 as longest_ms
-         from channels c cross join lateral (
-                select appended_at from entries
-                 where channel_id = c.id and addressed and seq > c.settled_to order by seq limit 1) e
+         from channels c cross join lateral (${OLDEST_DUE}) e
         where c.settled_to < c.last_seq group by c.platform`,
     );
   }
