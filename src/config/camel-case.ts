@@ -1,6 +1,6 @@
 import { isTable } from "./value-tree.ts";
 
-type CamelKey<Key> = Key extends `${infer First}_${infer Rest}`
+export type CamelKey<Key> = Key extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelKey<Rest> & string>}`
   : Key;
 

@@ -47,17 +47,13 @@ function keepMarked<Table extends object>(path: KeyPath, started: Table, next: T
   const kept = Object.entries(next).map(([key, value]): [string, unknown] => {
     const place = [...path, camelToSnake(key)];
     const was = before.get(key);
-    if (isKept(path, key)) return [key, was];
+    if (keysOf(key).every((option) => isForStart([...path, option.slice(1)]))) return [key, was];
     // Whatever is off at the start or in the new file keeps its old value: the file has no options for a table that is
     // off.
     if (switchOf(place) !== undefined && (was === null || value === null)) return [key, was];
     return [key, isTable(was) && isTable(value) ? keepMarked(place, was, value) : value];
   });
   return { ...next, ...Object.fromEntries(kept) };
-}
-
-function isKept(path: KeyPath, key: string): boolean {
-  return keysOf(key).every((option) => isForStart([...path, option.slice(1)]));
 }
 
 /** The keys of a field in its table of the file. */

@@ -29,7 +29,8 @@ export class ConfigError extends OperatorError {
 
   /** @param what the thing with the problems */
   constructor(problems: readonly ConfigProblem[], what = "The configuration") {
-    super(formatProblems(problems, what));
+    const head = `${what} has ${counted(problems.length, "problem")}:`;
+    super([head, ...problems.map(formatProblem)].join("\n\n"));
     this.problems = problems;
   }
 
@@ -56,10 +57,6 @@ export function configProblem(
     excerpt: null,
     ...fields,
   };
-}
-
-function formatProblems(problems: readonly ConfigProblem[], what: string): string {
-  return [`${what} has ${counted(problems.length, "problem")}:`, ...problems.map(formatProblem)].join("\n\n");
 }
 
 /** `config.toml:12:3  agents[0].model`; "": no place. */

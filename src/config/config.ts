@@ -106,7 +106,7 @@ export function serverOf<Server extends Pick<ServerConfig, "name">>(
 }
 
 /** A model with a server of its own. */
-interface RoleConfig {
+export interface RoleConfig {
   /** Its name in the file. */
   readonly model: string;
   /** Its name at its server. */

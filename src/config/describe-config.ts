@@ -97,7 +97,6 @@ function describeDatabase(url: string): string {
   return isAddress ? `set (Postgres at ${parsed.host}${parsed.pathname})` : "set";
 }
 
-/** Nothing for a daemon without a cluster. */
 function describeCluster(cluster: ClusterConfig | null): [string, string][] {
   if (cluster === null) return [];
   const { host = "" } = URL.parse(cluster.url) ?? {};

@@ -1,25 +1,27 @@
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import { EXCEPT_VARIABLES, type Proxies, PROXY_VARIABLES, proxyAddress } from "../network/proxies.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 import { readTextFile } from "./text-file.ts";
 
 /** Variables by name, from the process or from `.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ReadEnvironment {
-  /** If there are problems: the readable part. */
-  readonly environment: Environment;
-  readonly problems: readonly ConfigProblem[];
-  /** Whether a missing variable may be in the unreadable part. */
-  readonly mayHave: (name: string) => boolean;
-}
-
 /**
  * The process' variables over those of the folder's `.env` file, if it has one. A variable of the process wins even if
  * it is empty: `OPENAI_API_KEY= weir start` switches off the file's key.
  * @param shownAs the `.env` file's name in problems
+ * @returns the readable part, if there are problems; `mayHave`: whether a missing variable may be in the other part
  */
-export function readEnvironment(folder: string, processEnv: Environment, shownAs: string): ReadEnvironment {
+export function readEnvironment(
+  folder: string,
+  processEnv: Environment,
+  shownAs: string,
+): {
+  readonly environment: Environment;
+  readonly problems: readonly ConfigProblem[];
+  readonly mayHave: (name: string) => boolean;
+} {
   const file = readTextFile(join(folder, ".env"), shownAs);
   if (file === null) return { environment: processEnv, problems: [], mayHave: () => false };
   if ("problem" in file)
@@ -50,6 +52,30 @@ export function unsetVariable(name: string): { readonly message: string; readonl
 /** The problem of a variable's value. The value is not shown: an address may have a password. */
 export function unusableVariable(name: string): string {
   return `the environment variable ${name} cannot be used`;
+}
+
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case. Null: no proxy is named. */
+export function readProxies(environment: Environment): {
+  readonly proxies: Proxies | null;
+  readonly problems: readonly ConfigProblem[];
+} {
+  const problems: ConfigProblem[] = [];
+  const addressIn = (names: readonly string[]): string | null => {
+    const name = names.find((one) => variable(environment, one) !== null);
+    const value = name === undefined ? null : variable(environment, name);
+    if (name === undefined || value === null) return null;
+    const address = proxyAddress(value);
+    if (address === null) {
+      const expected = 'the address of an HTTP proxy, such as "http://proxy.example:3128"';
+      problems.push(configProblem({ message: unusableVariable(name), expected }));
+    }
+    return address;
+  };
+  const https = addressIn(PROXY_VARIABLES.https);
+  const http = addressIn(PROXY_VARIABLES.http);
+  const except = EXCEPT_VARIABLES.map((name) => variable(environment, name)).find((value) => value !== null);
+  const isNone = https === null && http === null;
+  return { proxies: isNone ? null : { https, http, except: except ?? "" }, problems };
 }
 
 /** Node's parser skips lines that it does not understand: such a setting would have no effect. */

@@ -10,13 +10,6 @@ export interface GitWork {
   readonly mark: string;
 }
 
-export interface GitState {
-  /** Null: no operation. */
-  readonly work: GitWork | null;
-  /** The path of a lock that is too old to be held; null: none. */
-  readonly staleLock: string | null;
-}
-
 const LOCK = "index.lock";
 /** Each lasts until the person who began the operation ends it. */
 const MARKS: readonly (readonly [mark: string, what: string])[] = [
@@ -29,8 +22,20 @@ const MARKS: readonly (readonly [mark: string, what: string])[] = [
 /** Age of Git's lock, ms, from which on it counts as left by a killed git: a running command holds it for less. */
 const LOCK_MS = 60_000;
 
-/** Reads the state of the repository that holds a file. Must not throw. */
-export function readGitState(file: string, now: number): GitState {
+/** Finds the conflict marks that git leaves in a text. Pure. @returns the line of the first mark, from 1; null: none */
+export function conflictLine(text: string): number | null {
+  const index = text.split("\n").findIndex((line) => /^(?:<{7}|>{7})(?:\s|$)/.test(line));
+  return index < 0 ? null : index + 1;
+}
+
+/**
+ * Reads the state of the repository that holds a file. Must not throw.
+ * @returns null for no operation; `staleLock`: the path of a lock that is too old to be held, or null
+ */
+export function readGitState(
+  file: string,
+  now: number,
+): { readonly work: GitWork | null; readonly staleLock: string | null } {
   const folder = gitFolderOf(realFolder(file));
   if (folder === null) return { work: null, staleLock: null };
   const lock = join(folder, LOCK);
@@ -66,7 +71,6 @@ function gitFolderOf(folder: string): string | null {
   }
 }
 
-/** @returns null: the file does not exist */
 function changedAt(path: string): number | null {
   try {
     return statSync(path).mtimeMs;

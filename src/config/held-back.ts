@@ -1,6 +1,5 @@
 import { OperatorError } from "../core/errors.ts";
-import { conflictLine } from "./conflict-marks.ts";
-import type { GitWork } from "./git-work.ts";
+import { conflictLine, type GitWork } from "./git-work.ts";
 import { parseToml } from "./toml-document.ts";
 import { isTable } from "./value-tree.ts";
 import { weirCommand } from "../files/installation.ts";

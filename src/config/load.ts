@@ -19,13 +19,12 @@ import {
 import { assert } from "../core/errors.ts";
 import type { AgentConfig, Config } from "./config.ts";
 import { ConfigError, configProblem, type ConfigProblem } from "./config-error.ts";
-import { conflictLine } from "./conflict-marks.ts";
+import { conflictLine } from "./git-work.ts";
 import { IS_CLONE } from "../files/installation.ts";
 import { chooseHome, type Home } from "./home.ts";
-import { readEnvironment, type Environment } from "./environment.ts";
+import { readEnvironment, readProxies, type Environment } from "./environment.ts";
 import { resolveMcpServers } from "./mcp-servers.ts";
 import { resolveModelServers } from "./model-servers.ts";
-import { readProxies } from "./proxies.ts";
 import { databaseVariable, resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
 import { isPublicKeyName } from "./schema-walk.ts";

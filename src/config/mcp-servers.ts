@@ -18,19 +18,22 @@ interface Surroundings {
   readonly problemAt: ProblemAt;
 }
 
-export interface ResolvedServers {
-  readonly servers: McpServers;
-  readonly problems: readonly ConfigProblem[];
-  /** Variables that are named but not set. */
-  readonly unset: readonly ConfigProblem[];
-}
-
 /** Variables whose values are public and occur in many texts: paths, names, languages. */
 const NO_SECRET =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP|PWD|NODE_ENV|(?:LC|XDG)_\w+|\w+_(?:PATH|DIR|HOME|ROOT|FILE))$/i;
 
-/** Fills `[[agents.mcp]]` from the environment, and finds problems between its keys. */
-export function resolveMcpServers(file: FileConfig, surroundings: Surroundings): ResolvedServers {
+/**
+ * Fills `[[agents.mcp]]` from the environment, and finds problems between its keys.
+ * @returns `unset`: the problems of variables that are named but not set
+ */
+export function resolveMcpServers(
+  file: FileConfig,
+  surroundings: Surroundings,
+): {
+  readonly servers: McpServers;
+  readonly problems: readonly ConfigProblem[];
+  readonly unset: readonly ConfigProblem[];
+} {
   const problems: ConfigProblem[] = [];
   const unset: ConfigProblem[] = [];
   const servers = new Map<number, readonly McpServerConfig[]>();
@@ -55,7 +58,6 @@ export function resolveMcpServers(file: FileConfig, surroundings: Surroundings):
   return { servers, problems, unset };
 }
 
-/** A problem, and the server's key that has it. */
 type Wrong = Omit<Parameters<ProblemAt>[1], "key"> & { readonly key: string };
 
 function wrongKeys(

@@ -7,21 +7,10 @@ import { type ChatPlatform, CHAT_PLATFORMS } from "../platforms/platforms.ts";
 import { defaultAt, secretOptions } from "./schema-walk.ts";
 import { type KeyPath, valueAt } from "./value-tree.ts";
 
-export interface References {
-  readonly databaseUrl: string | null;
-  readonly baseUrl: string | null;
-  readonly apiKey: string | null;
-  readonly embeddingsUrl: string | null;
-  readonly embeddingsKey: string | null;
-  readonly transcriptionUrl: string | null;
-  readonly transcriptionKey: string | null;
-  readonly httpToken: string | null;
+export type References = Readonly<Record<keyof typeof REFERENCES, string | null>> & {
   /** Secrets of the chat platforms, by the platform's key and the option's name in the file. */
   readonly platforms: Readonly<Record<string, PlatformSecrets>>;
-  readonly collectorUrl: string | null;
-  readonly collectorHeaders: string | null;
-  readonly clusterUrl: string | null;
-}
+};
 
 type PlatformSecrets = Readonly<Record<string, string | null>>;
 
@@ -33,14 +22,13 @@ interface Reference {
   readonly expected: string;
 }
 
-/** The format of a server's key. */
 export const API_KEY = {
   isUsable: (value: string): boolean => /^[\u0021-\u007e]+$/.test(value),
   expected: "a key without white space and of plain ASCII characters",
 };
 const TOKEN = { ...API_KEY, isSwitch: true };
 
-const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Reference>> = {
+const REFERENCES = {
   databaseUrl: {
     path: ["database", "url"],
     isUsable: (value) => /^(postgres(ql)?:\/\/|socket:|\/)/.test(value),
@@ -83,7 +71,7 @@ const REFERENCES: Readonly<Record<Exclude<keyof References, "platforms">, Refere
     isUsable: (value) => ["amqp:", "amqps:"].includes(URL.parse(value)?.protocol ?? ""),
     expected: 'the address of a RabbitMQ, such as "amqp://user:password@host:5672/vhost"',
   },
-};
+} as const satisfies Readonly<Record<string, Reference>>;
 
 /**
  * Parses headers in the format of OpenTelemetry's variables, with percent encoding; null: the text does not have it.

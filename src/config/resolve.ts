@@ -8,10 +8,10 @@ import {
   type ClusterConfig,
   type CompactionConfig,
   type Config,
-  type EmbeddingsConfig,
   type HttpConfig,
   type ModelConfig,
   type PlatformsConfig,
+  type RoleConfig,
   type ServerConfig,
   type TelemetryConfig,
   serverOf,
@@ -88,19 +88,17 @@ export function resolveConfig(
   };
 }
 
-type Role = Pick<EmbeddingsConfig, "model" | "sentAs" | "baseUrl" | "apiKey" | "serverHeaders">;
-
 /** A model with a server of its own; null: none is named. A key is sent only to its own server. */
 function resolveRole(
   model: string,
-  own: { readonly url: string | null; readonly key: string | null },
+  own: Pick<RoleConfig, "baseUrl" | "apiKey">,
   { baseUrl, apiKey }: References,
   servers: readonly ServerConfig[],
-): Role | null {
+): RoleConfig | null {
   const name = model.trim();
   if (name === "") return null;
   const of = { model: name, sentAs: name, serverHeaders: {} };
-  if (own.url !== null || own.key !== null) return { ...of, baseUrl: own.url, apiKey: own.key };
+  if (own.baseUrl !== null || own.apiKey !== null) return { ...of, ...own };
   const named = serverOf(name, servers);
   const server = named ?? (baseUrl === null && apiKey === null ? servers[0] : undefined);
   if (server === undefined) return { ...of, baseUrl, apiKey };
@@ -114,18 +112,10 @@ function resolveRoles(
   servers: readonly ServerConfig[],
 ): Pick<Config["llm"], "embeddings" | "transcription"> {
   const { embeddingsUrl, embeddingsKey, transcriptionUrl, transcriptionKey } = references;
-  const embeds = resolveRole(
-    embeddings.model,
-    { url: embeddingsUrl, key: embeddingsKey },
-    references,
-    servers,
-  );
-  const hears = resolveRole(
-    transcription.model,
-    { url: transcriptionUrl, key: transcriptionKey },
-    references,
-    servers,
-  );
+  const ofEmbeddings = { baseUrl: embeddingsUrl, apiKey: embeddingsKey };
+  const embeds = resolveRole(embeddings.model, ofEmbeddings, references, servers);
+  const ofTranscription = { baseUrl: transcriptionUrl, apiKey: transcriptionKey };
+  const hears = resolveRole(transcription.model, ofTranscription, references, servers);
   return {
     embeddings: embeds && { ...embeds, dimensions: embeddings.dimensions },
     transcription: hears && { ...hears, withinMs: transcription.withinMs },

@@ -2,7 +2,6 @@ import { errorCode } from "../core/errors.ts";
 import { readBytes, UnreadableFileError } from "../files/read-file.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
 
-/** A value, or the problem with it. */
 export type Outcome<Value> = { readonly value: Value } | { readonly problem: ConfigProblem };
 
 /**

@@ -45,18 +45,16 @@ export function parseToml(
   return { value: builder };
 }
 
-/** The readable part of a broken file. */
-export interface ReadableToml {
-  readonly document: TomlDocument;
-  /** The texts of the tables that were left out. */
-  readonly cut: readonly string[];
-}
-
 /** Most tables that are left out. */
 const MAX_CUTS = 50;
 
-/** Parses TOML without the tables that cannot be read. @returns null: nothing is readable */
-export function parseReadableToml(text: string): ReadableToml | null {
+/**
+ * Parses TOML without the tables that cannot be read.
+ * @returns `cut`: the texts of these tables; null: nothing is readable
+ */
+export function parseReadableToml(
+  text: string,
+): { readonly document: TomlDocument; readonly cut: readonly string[] } | null {
   const cut: string[] = [];
   for (let lines = text.split("\n"); cut.length <= MAX_CUTS;) {
     const parsed = parseToml(lines.join("\n"), "", () => false);

@@ -14,7 +14,6 @@ export function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** @returns undefined: no value */
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;
   for (const part of path) value = child(value, part);

@@ -1,3 +1,4 @@
+import type { CamelKey } from "../config/camel-case.ts";
 import { PLAIN_TOOLS, type PlainTool } from "../config/tool-names.ts";
 import { FEATURE_TEMPLATES } from "../features/declarations.ts";
 import type { TemplateRules } from "./template.ts";
@@ -210,16 +211,10 @@ export const TEMPLATE_NAMES = namesOf(TEMPLATES);
 
 /** What a template is rendered with, in the code's spelling. */
 export type ValuesOf<Name extends TemplateName> = {
-  readonly [Variable in keyof (typeof TEMPLATES)[Name] as CamelCase<Variable>]: ValueOf<
+  readonly [Variable in keyof (typeof TEMPLATES)[Name] as CamelKey<Variable>]: ValueOf<
     (typeof TEMPLATES)[Name][Variable]
   >;
 };
-
-type CamelCase<Variable> = Variable extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Variable extends string
-    ? Variable
-    : never;
 
 type ValueOf<Shape> = Shape extends { readonly oneOf: readonly (infer Kind)[] }
   ? Kind

@@ -78,15 +78,6 @@ export function templatePaths(sources: PromptSources): string[] {
   return [...folders, ...files, ...(agentTemplates?.values() ?? []), ...(compactorTemplates?.values() ?? [])];
 }
 
-/** By path, each file's content or why it could not be read; a folder counts as unreadable. */
-type FilesRead = ReadonlyMap<string, ReturnType<typeof readTextFile>>;
-
-/** Compiling all templates takes a while, and reading them does not. */
-function textsOf(sources: PromptSources, files: FilesRead): string {
-  const own = [sources.agentTemplates, sources.compactorTemplates].map((paths) => [...(paths ?? [])]);
-  return JSON.stringify([sources.dir, own, [...files]]);
-}
-
 export interface LoadedPrompts extends Prompts {
   /** Files that the folder lacks, and that are taken from Weir's own: it was made for a version before, or for a few changes. */
   readonly absent: readonly string[];
@@ -101,8 +92,11 @@ export interface LoadedPrompts extends Prompts {
  * nobody gives, or one that the template lost
  */
 export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): LoadedPrompts {
+  // A folder counts as unreadable.
   const files = new Map(templatePaths(sources).map((path) => [path, readTextFile(path, path)]));
-  const texts = textsOf(sources, files);
+  const ownPaths = [sources.agentTemplates, sources.compactorTemplates].map((paths) => [...(paths ?? [])]);
+  const texts = JSON.stringify([sources.dir, ownPaths, [...files]]);
+  // Compiling all templates takes a while, and reading them does not.
   if (before?.texts === texts) return before;
   const there = templatesIn(sources.dir);
   const hasFolder = there !== null;
@@ -140,21 +134,12 @@ export function loadPrompts(sources: PromptSources, before?: LoadedPrompts): Loa
       const ownTemplate = agent === undefined ? undefined : own[name]?.get(agent);
       const render = ownTemplate ?? shippedTemplates.get(name);
       assert.ok(render !== undefined, name);
-      return render(inSnakeCase(values));
+      return render(Object.fromEntries(Object.entries(values).map(([key, value]) => [camelToSnake(key), value])));
     },
   };
 }
 
 type OwnTemplates = ReadonlyMap<AgentId, Render>;
-
-function inSnakeCase(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      camelToSnake(name),
-      value,
-    ]),
-  );
-}
 
 function noFolder(dir: string): string {
   return `${dir}: there is no such folder of templates, or it cannot be read; check prompts.language and prompts.dir in the configuration`;

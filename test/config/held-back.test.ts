@@ -1,4 +1,4 @@
-// proves: src/config/held-back.ts, src/config/git-work.ts, src/config/conflict-marks.ts
+// proves: src/config/held-back.ts, src/config/git-work.ts
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readProxies } from "../../src/config/proxies.ts";
+import { readProxies } from "../../src/config/environment.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { KnownSecrets } from "../../src/admin/secrets.ts";
 import { proxyFor, shownProxy } from "../../src/network/proxies.ts";

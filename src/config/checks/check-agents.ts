@@ -56,11 +56,14 @@ class Origin implements OptionOrigin {
 
   /** The place that sets a key: the agent's own table, `[defaults]`, or null for the built-in default. */
   pathOf(key: KeyPath): KeyPath | null {
-    const candidates: KeyPath[] = [
+    return this.#places(key).find((path) => valueAt(this.#file.config, path) !== undefined) ?? null;
+  }
+
+  #places(key: KeyPath): KeyPath[] {
+    return [
       ["agents", this.#index, ...key],
       ["defaults", ...key],
     ];
-    return candidates.find((path) => valueAt(this.#file.config, path) !== undefined) ?? null;
   }
 
   levelOf(key: KeyPath): string {
@@ -71,12 +74,7 @@ class Origin implements OptionOrigin {
 
   /** Whether a key is invalid by itself; problems that follow from it are not reported. */
   isBroken(keys: readonly KeyPath[]): boolean {
-    return keys.some((key) =>
-      [
-        ["agents", this.#index, ...key],
-        ["defaults", ...key],
-      ].some((path) => this.#file.isBroken(path)),
-    );
+    return keys.flatMap((key) => this.#places(key)).some((path) => this.#file.isBroken(path));
   }
 
   /**

@@ -7,7 +7,6 @@ import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from 
 import type { TomlDocument } from "../toml-document.ts";
 import { copyTree, emptyTable, formatPath, isTable, removeAt, valueAt, type KeyPath } from "../value-tree.ts";
 
-/** The result of checking the file against its schema. */
 export interface CheckedFile {
   /** The file without the keys that have problems, so that the rest can still be checked. */
   readonly config: FileConfig;

@@ -8,7 +8,6 @@ import { camelCased } from "../camel-case.ts";
 import { type References, secretVariable } from "../references.ts";
 import { platformTables } from "../schema/platforms.ts";
 
-/** Problems between the keys of the bindings. */
 export function checkBindings(
   file: CheckedFile,
   agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
