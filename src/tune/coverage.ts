@@ -51,7 +51,6 @@ export function spanOf(
   };
 }
 
-/** The live summaries in a range. */
 export function replacedBy(
   { summaries }: Pick<History, "summaries">,
   { fromSeq, toSeq }: Pick<JobPlan, "fromSeq" | "toSeq">,

@@ -2,23 +2,18 @@ import type { JobPlan } from "../core/compaction.ts";
 import type { SummaryLengths } from "../store/turns/past.ts";
 import { estimateTokens } from "../text/tokens.ts";
 
-/** A summary's tokens relative to its sources', and the summaries that it is measured on; null: none. */
-export interface ExpectedLength {
-  readonly share: number | null;
-  readonly from: "models" | "extracts" | null;
-}
-
 /** Longest summary as a share of its source: a longer one would be refused. */
 const LONGEST_SHARE = 0.7;
 
 /**
  * Expected length of summaries of this kind and level, by the channel's own: model summaries of that level, else of
  * that kind, else extracts. Pure.
+ * @returns a summary's tokens relative to its sources', and the summaries that it is measured on; null: none
  */
 export function expectedLength(
   lengths: readonly SummaryLengths[],
   { kind, level }: Pick<JobPlan, "kind" | "level">,
-): ExpectedLength {
+): { readonly share: number | null; readonly from: "models" | "extracts" | null } {
   const ofKind = lengths.filter((one) => one.kind === kind);
   for (const madeBy of ["model", "digest"] as const) {
     const made = ofKind.filter((one) => one.madeBy === madeBy);

@@ -9,62 +9,13 @@ import { isDeepStrictEqual } from "node:util";
 export const CACHED_PRICE = 0.1;
 
 /** The outcome of a simulated channel. Tokens are the model's own if its provider has counted any. */
-export interface Outcome {
-  readonly entries: number;
-  readonly turns: number;
-  /** Turns of other agents in the same channel, which send no request of this one. */
-  readonly turnsOfOthers: number;
-  readonly requests: number;
-  readonly tokens: {
-    /** In all requests of turns. */
-    readonly sent: number;
-    /** Of these, the tokens in the same place as in the request before. */
-    readonly inPrefix: number;
-    readonly prefixShare: number;
-    readonly mean: number;
-    readonly largest: number;
-    /** The largest request's share of the usable window. */
-    readonly largestShare: number;
-    /** Tokens that the summariser read, without its instructions. */
-    readonly summariserRead: number;
-    readonly summariserWrote: number;
-    /** Tokens of requests and of the summariser's reading, with a cached token at {@link CACHED_PRICE} of another. */
-    readonly atFullPrice: number;
-  };
-  readonly compactions: {
-    /** Committed summaries by tier; those written ahead count as background. */
-    readonly background: number;
-    readonly aggressive: number;
-    readonly emergency: number;
-    /** The merged ones among them. */
-    readonly merges: number;
-    readonly writtenAhead: number;
-    /** The committed ones among those written ahead. */
-    readonly landed: number;
-    /** Commits, of one summary or several: each changes the prompt from its beginning. */
-    readonly commits: number;
-    /** Jobs whose range had changed when they ended. */
-    readonly stale: number;
-  };
-  readonly emergencies: {
-    readonly omissions: number;
-    /** Omitted entries, each counted once per omission. */
-    readonly entries: number;
-    /** Turns that began while entries were omitted. */
-    readonly turns: number;
-    /** Most omitted messages in one request. */
-    readonly most: number;
-    /** Requests over the usable window even in their shortest form. */
-    readonly overflows: number;
-  };
-  readonly summaries: { readonly count: number; readonly tokens: number };
-}
+export type Outcome = ReturnType<Tally["outcome"]>;
 
 export interface Visible {
   readonly turn: number;
   readonly fromSeq: Seq;
   readonly toSeq: Seq;
-  /** Oldest first; they tile 1..toSeq. `after`: said after the turn's last message, and not shown. */
+  /** Oldest first; they tile 1..toSeq. */
   readonly ranges: readonly VisibleRange[];
   readonly tokens: number;
 }
@@ -83,24 +34,34 @@ export interface VisibleRange {
 export class Tally {
   entries = 0;
   turns = 0;
+  /** Turns of other agents in the same channel, which send no request of this one. */
   turnsOfOthers = 0;
   requests = 0;
   #sent = 0;
   #inPrefix = 0;
   #largest = 0;
   #before: readonly ModelMessage[] = [];
+  /** Without its instructions. */
   summariserRead = 0;
   summariserWrote = 0;
+  /** Summaries; those written ahead count as background. */
   readonly committed: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
   merges = 0;
   writtenAhead = 0;
+  /** The committed ones among those written ahead. */
   landed = 0;
+  /** Of one summary or several: each changes the prompt from its beginning. */
   commits = 0;
+  /** Jobs whose range had changed when they ended. */
   stale = 0;
   omissions = 0;
+  /** Entries, each counted once per omission. */
   omitted = 0;
+  /** Turns that began while entries were omitted. */
   turnsWithHole = 0;
+  /** Messages in one request. */
   mostOmitted = 0;
+  /** Requests over the usable window even in their shortest form. */
   overflows = 0;
 
   request(context: Context): void {
@@ -119,7 +80,7 @@ export class Tally {
    * @param factor the model's tokens for each estimated one
    * @param usable tokens of the window that a request may use
    */
-  outcome({ summaries }: History, factor: number, usable: number): Outcome {
+  outcome({ summaries }: History, factor: number, usable: number) {
     const real = (tokens: number): number => Math.round(tokens * factor);
     const live = summaries.filter(({ kind }) => kind !== "reset");
     const { background, aggressive, emergency } = this.committed;
@@ -131,13 +92,16 @@ export class Tally {
       requests: this.requests,
       tokens: {
         sent: real(this.#sent),
+        /** In the same place as in the request before. */
         inPrefix: real(this.#inPrefix),
         prefixShare: this.#sent === 0 ? 0 : this.#inPrefix / this.#sent,
         mean: this.requests === 0 ? 0 : real(this.#sent / this.requests),
         largest: real(this.#largest),
+        /** Of the usable window. */
         largestShare: (this.#largest * factor) / usable,
         summariserRead: real(this.summariserRead),
         summariserWrote: real(this.summariserWrote),
+        /** Of requests and of the summariser's reading, with a cached token at {@link CACHED_PRICE} of another. */
         atFullPrice: real(fresh + CACHED_PRICE * this.#inPrefix + this.summariserRead),
       },
       compactions: {
