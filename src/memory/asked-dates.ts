@@ -1,3 +1,5 @@
+import { MONTH_NAMES } from "../text/time.ts";
+
 /** The days or months that a question names. Pure. */
 
 /** From its first millisecond to the first one after it, in UTC. */
@@ -6,20 +8,8 @@ export interface AskedDate {
   readonly to: number;
 }
 
-const MONTHS = [
-  "january",
-  "february",
-  "march",
-  "april",
-  "may",
-  "june",
-  "july",
-  "august",
-  "september",
-  "october",
-  "november",
-  "december",
-];
+/** In small letters. */
+export const MONTHS = MONTH_NAMES.map((name) => name.toLowerCase());
 const MONTH = String.raw`(?<month>${MONTHS.join("|")})`;
 const DAY = String.raw`(?<day>\d{1,2})(?:st|nd|rd|th)?`;
 const YEAR = String.raw`(?<year>(?:19|20)\d\d)`;

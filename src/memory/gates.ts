@@ -3,7 +3,7 @@ import type { Entry, ToolResultEntry, UserEntry } from "../core/entry.ts";
 import type { Seq } from "../core/ids.ts";
 import { type DayRange, MEMORY_TYPES, type MemoryDraft, type MemorySource } from "../core/memory.ts";
 import { isExact, splitSentences, tellingTerms } from "../text/terms.ts";
-import { displayName, storableText } from "../text/text.ts";
+import { displayName, storableLine } from "../text/text.ts";
 import { authorOf, mayBear, type Source, whereSaid, Words } from "./line-terms.ts";
 import { isInstruction } from "./planted-instructions.ts";
 import { holdsSecret } from "./secrets.ts";
@@ -12,8 +12,8 @@ import { bareTerm, TERM_WORDS } from "./explained-terms.ts";
 import { isShown, seenFault, type ShownResult, shownResult } from "./seen-by-tool.ts";
 import { isNamed, namedTimes, parseTime, statedTime } from "./named-times.ts";
 import { hasRelativeDate } from "./relative-dates.ts";
-import { type Fault, statedFault, supportFault } from "./support-gate.ts";
-export type { Fault } from "./support-gate.ts";
+import { type Fault, type LineContext, statedFault, supportFault } from "./support-gate.ts";
+export type { Fault, LineContext } from "./support-gate.ts";
 import { containsQuote, countWords, normalWords } from "../text/normal-text.ts";
 
 /** Deterministic checks of the memories that a model proposes. Pure. */
@@ -61,15 +61,6 @@ const Call = z.object({ memories: z.array(z.unknown()) });
 
 /** The first list of the arguments of `memory_save`. */
 export const memoryListSchema = z.array(Item).max(MAX_MEMORIES);
-
-export interface LineContext {
-  /** The entries that the transcript shows, by the numbers of its lines. */
-  readonly sources: ReadonlyMap<number, Entry>;
-  /** As whom the agent's own commitments are kept. */
-  readonly agentName: string;
-  /** The ISO day of a time, where the agent is. */
-  readonly dayOf: (at: Date) => string;
-}
 
 export interface MemoryGateContext extends LineContext {
   /** The agent's and the worker's prompts, whose statements are not memories. */
@@ -322,9 +313,7 @@ function furtherSources(
 function quoteOf(entry: Source, term: string, words: Words): string | undefined {
   const sentence = splitSentences(entry.text).find((one) => tellingTerms(one).has(term)) ?? "";
   const word = sentence.split(/\s+/).find((one) => tellingTerms(one).has(term)) ?? "";
-  const quote = storableText(sentence.length <= MAX_QUOTE ? sentence : word)
-    .replaceAll(/\s+/g, " ")
-    .trim();
+  const quote = storableLine(sentence.length <= MAX_QUOTE ? sentence : word);
   return quote.length <= MAX_QUOTE && containsQuote(words.of(entry), normalWords(quote)) ? quote : undefined;
 }
 
@@ -336,8 +325,7 @@ function withFewSources(raw: unknown): unknown {
 
 /** On one line, and without what the log cannot hold. */
 function tidied({ subject, statement, quote }: Item): Pick<Item, "subject" | "statement" | "quote"> {
-  const tidy = (text: string): string => storableText(text).replaceAll(/\s+/g, " ").trim();
-  return { subject: tidy(subject), statement: tidy(statement), quote: tidy(quote) };
+  return { subject: storableLine(subject), statement: storableLine(statement), quote: storableLine(quote) };
 }
 
 function textFault({ subject, statement, quote }: Item, prompt: string): Fault | null {

@@ -54,7 +54,6 @@ const AT_ONCE = 4;
 /** Until a probe has told more: a small model's. All that is near counts as certain then, since there is little of it. */
 const UNPROBED_WEIGHT = 0.2;
 
-/** Hits by meaning, the nearest first. */
 export interface FoundByMeaning {
   readonly entries: NearestOf<Seq>;
   readonly memories: NearestOf<Memory>;
@@ -64,9 +63,7 @@ export interface FoundByMeaning {
 
 export interface MeaningQuery {
   readonly text: string;
-  /** Null: no entries are looked for. */
   readonly entries: (LineRange & { readonly limit: number }) | null;
-  /** Null: no memories are looked for. */
   readonly memories: (AskingChannel & { readonly limit: number }) | null;
   readonly signal?: AbortSignal | undefined;
 }

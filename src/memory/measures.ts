@@ -47,10 +47,6 @@ function valueOf(number: string): number {
   return /^\d+$/.test(number) ? Number(number) : kanjiValue(number);
 }
 
-function isSameTime(one: Clock, other: Clock): boolean {
-  return one.minutes % HALF_DAY === other.minutes % HALF_DAY && isSameHalf(one, other);
-}
-
 function isSameHalf(one: Clock, other: Clock): boolean {
   return one.isOpen || other.isOpen || one.minutes < HALF_DAY === other.minutes < HALF_DAY;
 }
@@ -68,7 +64,9 @@ export function timesOfDay(
   let rest = text;
   for (const clock of clocksIn(text)) {
     const written = text.slice(clock.from, clock.to);
-    const isSaid = said.some((one) => isSameTime(one, clock));
+    const isSaid = said.some(
+      (one) => one.minutes % HALF_DAY === clock.minutes % HALF_DAY && isSameHalf(one, clock),
+    );
     if (!isSaid && contradicts(clock, said)) return { unfound: written.trim(), rest };
     // "9:00" of "at 9".
     const left = isSaid ? "" : written.replace(/^(\d{1,2}):00/, "$1");

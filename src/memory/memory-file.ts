@@ -45,7 +45,6 @@ const Line = z.object({
   exportedAt: time,
 });
 
-/** One line of such a file. */
 export type MemoryLine = z.infer<typeof Line>;
 
 /** Longest line that is parsed, in UTF-16 units: an export's are far shorter, and a made-up one of megabytes takes many seconds. */

@@ -1,7 +1,7 @@
 import { once } from "../core/once.ts";
 import type { DayRange } from "../core/memory.ts";
 import { normalForm } from "../text/text.ts";
-import { askedDates } from "./asked-dates.ts";
+import { askedDates, MONTHS } from "./asked-dates.ts";
 import { countOf } from "../text/number-words.ts";
 import { UNIT, UNSPACED_COUNT } from "../text/time-units.ts";
 
@@ -58,7 +58,8 @@ export function isNamed(time: DayRange, named: readonly DayRange[]): boolean {
   return tells(dayOf(time.from)) && tells(dayOf(time.to));
 }
 
-function span(one: DayRange, other: DayRange): DayRange {
+/** From the first day of two times to the last. */
+export function span(one: DayRange, other: DayRange): DayRange {
   return { from: one.from < other.from ? one.from : other.from, to: one.to > other.to ? one.to : other.to };
 }
 
@@ -79,28 +80,18 @@ function isoDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
-const MONTHS: readonly (readonly [name: string, others: string])[] = [
-  ["january", "jan|januar"],
-  ["february", "feb|februar"],
-  ["march", "mar|märz"],
-  ["april", "apr"],
-  ["may", "mai"],
-  ["june", "jun|juni"],
-  ["july", "jul|juli"],
-  ["august", "aug"],
-  ["september", "sept?"],
-  ["october", "oct|okt|oktober"],
-  ["november", "nov"],
-  ["december", "dec|dez|dezember"],
-];
-const NAMES = MONTHS.map(([name]) => name);
+/** Other names of each month. */
+const OTHER_NAMES =
+  "jan|januar feb|februar mar|märz apr mai jun|juni jul|juli aug sept? oct|okt|oktober nov dec|dez|dezember".split(
+    " ",
+  );
 const EDGE = String.raw`(?![\p{L}\p{N}])`;
 const NO_LETTER = String.raw`(?<![\p{L}\p{N}])`;
 const DAY_TO = String.raw`(\d{1,2})(?:st|nd|rd|th|\.)? ?(?:-|–|to|until|and|bis) ?(\d{1,2})(?:st|nd|rd|th|\.)?`;
 const YEAR = String.raw`(?:,? ((?:19|20)\d\d)\b)?`;
 /** Spellings that `askedDates` does not read, and those that it does. */
 const otherSpellings = once((): readonly (readonly [pattern: RegExp, as: string])[] => [
-  ...MONTHS.flatMap(([name, others]) => [
+  ...MONTHS.map((name, month) => [name, OTHER_NAMES[month] ?? name] as const).flatMap(([name, others]) => [
     [
       new RegExp(String.raw`\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?(?:${name}|${others})${EDGE}\.?`, "gu"),
       `$1 ${name}`,
@@ -108,8 +99,8 @@ const otherSpellings = once((): readonly (readonly [pattern: RegExp, as: string]
     [new RegExp(String.raw`${NO_LETTER}(?:${others})\.? (?=\d)`, "gu"), `${name} `] as const,
     [new RegExp(String.raw`${NO_LETTER}im (?:${name}|${others})${EDGE}`, "gu"), `in ${name}`] as const,
   ]),
-  [new RegExp(`\\b${DAY_TO} (${NAMES.join("|")})\\b${YEAR}`, "g"), "$1 $3 $4 to $2 $3 $4"],
-  [new RegExp(`\\b(${NAMES.join("|")}) ${DAY_TO}(?!\\d)${YEAR}`, "g"), "$1 $2 $4 to $1 $3 $4"],
+  [new RegExp(`\\b${DAY_TO} (${MONTHS.join("|")})\\b${YEAR}`, "g"), "$1 $3 $4 to $2 $3 $4"],
+  [new RegExp(`\\b(${MONTHS.join("|")}) ${DAY_TO}(?!\\d)${YEAR}`, "g"), "$1 $2 $4 to $1 $3 $4"],
   [/(?<![\d.])(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)(?!\d)/g, "$3年$2月$1日"],
   [/(?<![\d./])(\d{1,2})\.(\d{1,2})\.(?![\d.])/g, "$2月$1日"],
 ]);
@@ -313,9 +304,9 @@ const relative = once((): readonly Form[] => [
   {
     // After these words the name means the month, and not another word.
     pattern: whole(
-      `(?:${WHICH}|in|during|since|until|by|early|late|mid) (?<month>${NAMES.join("|")})(?! (?:\\d|be\\b))`,
+      `(?:${WHICH}|in|during|since|until|by|early|late|mid) (?<month>${MONTHS.join("|")})(?! (?:\\d|be\\b))`,
     ),
-    days: (found, day) => everyYear(found, day, NAMES.indexOf(found["month"] ?? ""), 1),
+    days: (found, day) => everyYear(found, day, MONTHS.indexOf(found["month"] ?? ""), 1),
   },
   {
     pattern: whole(String.raw`(?:in|during|since|until|by) (?<year>(?:19|20)\d\d)(?!-\d)`),

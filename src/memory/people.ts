@@ -1,7 +1,7 @@
 import { type Memory, type MemoryType, namingOnly, type PersonPage } from "../core/memory.ts";
 import { type FoundPeople, NO_PEOPLE, type PeopleWords } from "../store/memory/people.ts";
 import { containsQuote, normalWords } from "../text/normal-text.ts";
-import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { EDGELESS } from "../text/scripts.ts";
 import { rankDocuments, terms } from "../text/terms.ts";
 import { asksOfSelf } from "./own-words.ts";
 import { wantedBy } from "./recall-worth.ts";
@@ -33,7 +33,6 @@ const LONGEST_PART = 5;
 const MOST_LINES = 40;
 const MOST_OWN_LINES = 8;
 
-const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** Kinds of statement in the order of a page. Of other subjects a page has what its person decides, wants and plans. */

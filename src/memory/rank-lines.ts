@@ -3,6 +3,7 @@ import type { Seq } from "../core/ids.ts";
 import type { LineColumns } from "../store/search/found-lines.ts";
 import { type AskedDate, askedDates } from "./asked-dates.ts";
 import { EXPLAINED } from "./explained-terms.ts";
+import type { ExpectedTerm } from "./terms.ts";
 
 /**
  * Ranks the lines that the index has found: BM25 over a line and its two neighbours on each side, and the question's hints of
@@ -10,10 +11,7 @@ import { EXPLAINED } from "./explained-terms.ts";
  * (`bench/recall-quality.ts`). Pure.
  */
 
-/** A term of the question, with about how many entries of the channel hold it. */
-export interface RankingTerm {
-  readonly lexeme: string;
-  readonly expected: number;
+export interface RankingTerm extends ExpectedTerm {
   /** Every line of the channel that holds it was found: it is counted, and nothing is expected. */
   readonly isCounted: boolean;
 }
@@ -266,13 +264,10 @@ function lineFactor(
     if (speakers.has(saidBy[place] ?? -1)) factor *= NAMED_SPEAKER;
     if (asks[place] === 1) factor *= ASKS;
     if (asksTime && TIME.test(told.slice(wordsFrom[place], wordsTo[place]))) factor *= TELLS_TIME;
-    return dates.length === 0 ? factor : factor * dateFactor(dates, times[place] ?? Number.NaN);
+    // NaN: the line has no time.
+    const at = times[place] ?? Number.NaN;
+    return dates.some(({ from, to }) => at >= from && at < to + SOON_MS) ? factor * ON_DATE : factor;
   };
-}
-
-/** @param at NaN: the line has no time */
-function dateFactor(dates: readonly AskedDate[], at: number): number {
-  return dates.some(({ from, to }) => at >= from && at < to + SOON_MS) ? ON_DATE : 1;
 }
 
 /** The words of a name; a single letter does not identify a person. */

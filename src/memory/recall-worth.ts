@@ -82,23 +82,16 @@ function shownTokens({ text }: Pick<EntryReference, "text">): number {
   return estimateTokens(text ?? "", QUOTE_TOKENS) + HEAD_TOKENS;
 }
 
-/** The results of one search that a model is shown. */
-export interface FittingResults {
-  /** By seq. */
-  readonly lines: readonly EntryReference[];
-  /** How many of the results are among them. */
-  readonly taken: number;
-}
-
 /**
  * The best results of a search that fit in the model's share, with the lines beside them as far as there is room.
  * @param found best first
  * @param beside lines beside a result, the nearest first
+ * @returns in their order in the log; `taken`: how many of the results are among them
  */
 export function fittingResults(
   found: readonly EntryReference[],
   beside: (seq: Seq) => readonly EntryReference[] = () => [],
-): FittingResults {
+): { readonly lines: readonly EntryReference[]; readonly taken: number } {
   const lines = new Map<Seq, EntryReference>();
   let left = SEARCH_TOKENS;
   const take = (line: EntryReference): boolean => {

@@ -284,7 +284,9 @@ export class Recall {
           ranked.coverage.every((share) => share < floor.coverage);
         if (isUnderFloor && exact.length === 0) return [];
         const fitting = ranked.seqs.filter((_, place) => (ranked.coverage[place] ?? 0) >= leastCoverage);
-        return bestOf(fitting, exact).slice(0, depth);
+        // An identifier that is there letter by letter has no score.
+        const best = exact.length === 0 ? fitting : joinByPlace([fitting, exact]);
+        return best.slice(0, depth);
       },
     };
   }
@@ -371,11 +373,6 @@ async function withPagesAndEnded(
 /** The words of a message explain the answers to it, as a definition explains its term. */
 function repliedTo(text: string, said: string): Explanation[] {
   return said.trim() === "" ? [] : [{ term: newest(text), definition: said, share: 1 }];
-}
-
-/** An identifier that is there letter by letter has no score. */
-function bestOf(ranked: readonly Seq[], exact: readonly Seq[]): readonly Seq[] {
-  return exact.length === 0 ? ranked : joinByPlace([ranked, exact]);
 }
 
 /** Where words must find enough (`floor`) and do not, only what is certainly near is shown. @param near null: not looked for */

@@ -45,12 +45,10 @@ export function joinSaved(before: SavedDrafts, { memories, learned }: SavedDraft
   };
 }
 
-/** Number of drafts. */
 export function countSaved({ memories, learned }: SavedDrafts): number {
   return [memories, ...Object.values(learned)].reduce((sum, { length }) => sum + length, 0);
 }
 
-/** A checked call of `memory_save`. */
 export interface CheckedSave extends SavedDrafts {
   readonly dropped: readonly {
     /** `memories[0]` */

@@ -1,6 +1,4 @@
-/**
- * Words that name a secret beside it ("PIN", "password"), in many languages. Lists only; `secrets.ts` has the rules.
- */
+/** Words that name a secret beside it ("PIN", "password"), in many languages. Lists only; `secrets.ts` has the rules. */
 
 /**
  * How the value of a secret must look.

@@ -1,4 +1,4 @@
-import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { EDGELESS, EDGELESS_SCRIPTS } from "../text/scripts.ts";
 import { pairsOf } from "../text/terms.ts";
 import { normalForm } from "../text/text.ts";
 
@@ -29,7 +29,6 @@ const DATE = /(?<!\d)\d{4}-\d\d-\d\d(?!\d)/gu;
 /** In a script without spaces a letter stands right before it. */
 const NUMBER = new RegExp(`(?<!\\p{N}|(?![${EDGELESS_SCRIPTS}])\\p{L})[+-]?\\d+(?:[.,:]\\d+)*`, "gu");
 const WORD = /[\p{L}\p{N}\p{M}_'’-]+/gu;
-const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 const EDGELESS_RUN = new RegExp(`[${EDGELESS_SCRIPTS}]+`, "gu");
 const KATAKANA = /[\p{Script=Katakana}ー]{2,}/gu;
 const SENTENCE_ENDS = new Set('.!?:;"“„(');

@@ -1,6 +1,6 @@
 import type { Entry } from "../core/entry.ts";
 import type { DayRange } from "../core/memory.ts";
-import { EDGELESS_SCRIPTS } from "../text/scripts.ts";
+import { EDGELESS } from "../text/scripts.ts";
 import { terms } from "../text/terms.ts";
 import { normalForm, plainDigits } from "../text/text.ts";
 import { withoutUnseen } from "../text/unseen.ts";
@@ -37,7 +37,6 @@ const ISO = /(?<!\d)(\d{4}-\d\d-\d\d)(?!\d)/g;
 const LINK = /\bhttps?:\/\/[^\s"'<>)\]]+/giu;
 const PATH =
   /(?<![\w/])(?:[A-Za-z]:\\[^\s"',;)]{1,200}|(?:~|\.{1,2})?\/[\w.@+-]{2,60}(?:\/[\w.@+-]{1,60}){0,12}|[\w@+-]{1,60}(?:\/[\w.@+-]{1,60}){2,12}|[\w-]{1,60}\.(?:md|txt|json|ya?ml|toml|ts|js|py|sh|csv|pdf|png|jpe?g|docx?|xlsx?|conf|log|sql|zip))(?![\w])/gu;
-const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 
 /** The part of a statement that stands nowhere near; null: each does. */
 export function unfoundPart(
@@ -88,9 +87,8 @@ const TAIL_WORDS = 3;
 function unfoundTail(text: string, told: readonly string[]): string | null {
   const said = new Set(told.flatMap((line) => terms(line)));
   const words = terms(text);
-  const isFound = (word: string): boolean => (isUnspaced(word) ? said.has(word) : isSaid(word, said));
-  const last = words.findLastIndex(isFound);
-  const tail = words.slice(last + 1).filter((word) => !isUnspaced(word) && !/^\d/.test(word));
+  const last = words.findLastIndex((word) => isFound(word, said));
+  const tail = words.slice(last + 1).filter((word) => !EDGELESS.test(word) && !/^\d/.test(word));
   return last >= 0 && tail.length >= TAIL_WORDS ? tail.join(" ") : null;
 }
 
@@ -204,9 +202,9 @@ export function isCovered(statement: string, near: readonly NearLine[], cited: r
   const words = contentOf(statement).filter((term) => !names.has(term) && !/^\d/.test(term));
   if (words.length === 0) return true;
   const said = new Set(near.flatMap(({ text }) => terms(text)));
-  const found = words.filter((word) => (isUnspaced(word) ? said.has(word) : isSaid(word, said)));
+  const found = words.filter((word) => isFound(word, said));
   const own = new Set(cited.flatMap(({ text }) => terms(text)));
-  const isOwn = found.some((word) => (isUnspaced(word) ? own.has(word) : isSaid(word, own)));
+  const isOwn = found.some((word) => isFound(word, own));
   const share = isOwn || words.length < FEW_WORDS ? WORDS_SHARE : WORDS_SHARE_BESIDE;
   return found.length >= words.length * share;
 }
@@ -217,15 +215,15 @@ function contentOf(text: string): string[] {
   );
 }
 
-function isUnspaced(term: string): boolean {
-  return EDGELESS.test(term);
+/** Whether a term stands among these; in a script with spaces in some form. */
+function isFound(term: string, said: ReadonlySet<string>): boolean {
+  return EDGELESS.test(term) ? said.has(term) : isSaid(term, said);
 }
 
 /** The share of the words of one text that another has. */
 export function sharedWords(text: string, statement: string): number {
   const said = new Set(terms(statement));
-  return [...new Set(terms(text))].filter((term) => (isUnspaced(term) ? said.has(term) : isSaid(term, said)))
-    .length;
+  return [...new Set(terms(text))].filter((term) => isFound(term, said)).length;
 }
 
 /** Whether a text names a person, by a part of the name at least. */

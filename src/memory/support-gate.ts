@@ -4,7 +4,6 @@ import { displayName } from "../text/text.ts";
 import { normalWords } from "../text/normal-text.ts";
 import type { Source } from "./line-terms.ts";
 import type { MemoryRejection } from "../core/memory.ts";
-import { isOfRelative } from "./relatives.ts";
 import {
   EXACT_LINES,
   isCovered,
@@ -60,10 +59,12 @@ export interface SupportedItem {
   readonly quote: string;
 }
 
-export interface Lines {
-  /** By number. */
+export interface LineContext {
+  /** The entries that the transcript shows, by the numbers of its lines. */
   readonly sources: ReadonlyMap<number, Entry>;
+  /** As whom the agent's own commitments are kept. */
   readonly agentName: string;
+  /** The ISO day of a time, where the agent is. */
   readonly dayOf: (at: Date) => string;
 }
 
@@ -71,7 +72,7 @@ export interface Lines {
 export function supportFault(
   item: SupportedItem,
   cited: ReadonlyMap<number, Source>,
-  lines: Lines,
+  lines: LineContext,
 ): Fault | null {
   const { statement } = item;
   const unfound = unfoundPart(item, around(cited, lines, EXACT_LINES), peopleOf(lines));
@@ -96,13 +97,13 @@ export function supportFault(
 export function statedFault(
   item: SupportedItem,
   cited: ReadonlyMap<number, Source>,
-  lines: Lines,
+  lines: LineContext,
 ): Fault | null {
   const faults = [...cited].map(([number, entry]) => quoteFault(item, number, entry, lines));
   return faults.some((fault) => fault === null) ? null : (faults[0] ?? null);
 }
 
-function quoteFault(item: SupportedItem, number: number, entry: Source, lines: Lines): Fault | null {
+function quoteFault(item: SupportedItem, number: number, entry: Source, lines: LineContext): Fault | null {
   const { type, subject, statement, quote } = item;
   const next = [...Array(AGREEING_LINES).keys()].map((by) => lines.sources.get(number + by + 1));
   const fact = noFact({
@@ -147,7 +148,7 @@ function quoteFault(item: SupportedItem, number: number, entry: Source, lines: L
 }
 
 /** Whether a statement begins with its speaker's name, has no other, and is not of a thing of theirs: "Ann's rent". */
-function isPlainlyOf({ statement }: SupportedItem, entry: Source, lines: Lines): boolean {
+function isPlainlyOf({ statement }: SupportedItem, entry: Source, lines: LineContext): boolean {
   if (entry.kind !== "user") return false;
   const names = namesOf(entry, lines).flatMap((name) => normalWords(name).split(" "));
   const words = inSmallLetters(statement);
@@ -157,7 +158,7 @@ function isPlainlyOf({ statement }: SupportedItem, entry: Source, lines: Lines):
 }
 
 /** Whether a statement begins with another person's name than the speaker's, and the quoted message names no other person. */
-function isOfAnother({ statement, quote }: SupportedItem, entry: Source, lines: Lines): boolean {
+function isOfAnother({ statement, quote }: SupportedItem, entry: Source, lines: LineContext): boolean {
   if (entry.kind !== "user") return false;
   const words = normalWords(statement);
   const people = peopleOf(lines);
@@ -172,7 +173,7 @@ function isOfAnother({ statement, quote }: SupportedItem, entry: Source, lines: 
 }
 
 /** The names under which the speaker of an entry speaks in the lines. */
-function namesOf(entry: Extract<Source, { kind: "user" }>, { sources }: Lines): string[] {
+function namesOf(entry: Extract<Source, { kind: "user" }>, { sources }: LineContext): string[] {
   const own = [...sources.values()].filter((one) => isSameSpeaker(one, entry));
   return [
     ...new Set([entry, ...own].map((one) => (one.kind === "user" ? displayName(one.author.name) : ""))),
@@ -180,7 +181,7 @@ function namesOf(entry: Extract<Source, { kind: "user" }>, { sources }: Lines): 
 }
 
 /** "He" and "she" are of somebody whom the lines before name. */
-function isNamedBefore(name: string, { seq }: Source, { sources }: Lines): boolean {
+function isNamedBefore(name: string, { seq }: Source, { sources }: LineContext): boolean {
   const before = [...sources.values()].filter((one) => one.seq < seq).slice(-EXACT_LINES);
   return before.some(({ text }) => tellsOfPerson(text, name));
 }
@@ -215,7 +216,7 @@ export function isTurned(statement: string, quote: string, line: string): boolea
 
 function around(
   cited: ReadonlyMap<number, Source>,
-  { sources, agentName, dayOf }: Lines,
+  { sources, agentName, dayOf }: LineContext,
   within: number,
 ): NearLine[] {
   const numbers = new Set(
@@ -233,7 +234,7 @@ function around(
 const PEOPLE = new WeakMap<ReadonlyMap<number, Entry>, ReadonlySet<string>>();
 
 /** The names of those who speak in the lines, and their parts. */
-export function peopleOf({ sources }: Lines): ReadonlySet<string> {
+export function peopleOf({ sources }: LineContext): ReadonlySet<string> {
   const known = PEOPLE.get(sources);
   if (known !== undefined) return known;
   const names = new Set<string>();
@@ -242,4 +243,52 @@ export function peopleOf({ sources }: Lines): ReadonlySet<string> {
       for (const part of normalWords(entry.author.name).split(" ")) if (part.length > 1) names.add(part);
   PEOPLE.set(sources, names);
   return names;
+}
+
+/** Compounds have the relation at their end: "grandmother", "Schwiegermutter". */
+const RELATION = [
+  "\\p{L}*(?:mother|father|brother|sister|daughter|child|children|parents?)s?|sons?|grandsons?|stepsons?|mums?|moms?|mommy|dads?|daddy|grandmas?|grandpas?|granny|grandad|siblings?|twins?|kids?|bab(?:y|ies)|wi(?:fe|ves)|husbands?|hubby|spouse|partners?|fianc[eé]e?s?|(?:boy|girl)?friends?|uncles?|aunts?|auntie|cousins?|nephews?|nieces?|famil(?:y|ies)|boss|manager|co-?workers?|colleagues?|(?:room|flat|house|team|class)mates?|neighbou?rs?|ex",
+  "\\p{L}*(?:mutter|vater|bruder|schwester|tochter|sohn|eltern|kind|kinder|töchter|söhne|brüder|schwestern)s?|mama|papa|oma|opa|frau|mann|ehefrau|ehemann|partnerin|freund(?:in|e|innen)?|verlobte[rn]?|onkel|tante|cousine?|neffe|nichte|chef(?:in)?|kolleg(?:e|in|en|innen)|nachbar(?:in|n)?|mitbewohner(?:in)?|familie",
+  "herman[oa]s?|madre|padres?|mamá|papá|hij[oa]s?|abuel[oa]s?|ti[oa]s?|tíos?|tías?|prim[oa]s?|sobrin[oa]s?|suegr[oa]s?|cuñad[oa]s?|espos[oa]s?|marido|mujer|novi[oa]|pareja|jef[ea]|amig[oa]s?|vecin[oa]s?|compañer[oa]s?|familia",
+  "mère|père|parents|maman|frères?|sœurs?|soeurs?|fils|filles?|enfants?|grand-mère|grand-père|oncle|tante|cousine?s?|neveux?|nièces?|femme|mari|conjointe?|copine?|copain|ami[es]*|patronne?|voisine?s?|collègues?|famille",
+  "fratell[oi]|sorell[ae]|figli[oae]?|nonn[oaie]|zi[oaei]|cugin[oaei]|nipot[ei]|moglie|marito|fidanzat[oa]|capo|amic[oai]|irmã[os]*|irmãos|filh[oa]s?|mãe|pai|avó|avô|marido|esposa|namorad[oa]|chefe|amig[oa]s?",
+  "мама|мать|папа|отец|брат|сестра|сын|дочь|муж|жена|бабушка|дедушка|друг|подруга|начальник|родители|дети",
+].join("|");
+const UNSPACED_RELATION =
+  "お?(?:母|父|祖母|祖父|兄|姉|弟|妹|妻|夫|嫁|旦那|主人|息子|娘|子供|子ども|両親|友達|友人|上司|同僚|彼女|彼氏|家内|家族|従兄弟|いとこ|叔父|叔母|甥|姪)(?:さん|ちゃん)?|(?:妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|儿子|女儿|老婆|老公|妻子|丈夫|奶奶|爷爷|朋友|老板|同事|父母|孩子)";
+const ANY_RELATION = new RegExp(
+  `(?<![\\p{L}\\p{M}])(?:${RELATION})(?![\\p{L}\\p{M}])|${UNSPACED_RELATION}`,
+  "u",
+);
+const MY = "my|mein|meine|mi|mis|mon|ma|mes|mio|mia|il mio|la mia|meu|minha|o meu|a minha|мой|моя|мои";
+const CONNECTIVES =
+  "and|so|but|also|well|yeah|yes|oh|because|since|that|now|today|und|aber|auch|ja|weil|dass|y|pero|et|mais|e|ma|и|а|но";
+/** The clause's subject, alone: not "my brother's wedding", "my brother and I". */
+const RELATIVE_SUBJECT = new RegExp(
+  `^(?:(?:${CONNECTIVES}) ){0,3}(?:${MY}) (?:\\p{L}+ ){0,2}(?:${RELATION})(?:-in-law)?(?![\\p{L}\\p{M}'])(?!,? (?:and|und|y|et|e|и) )`,
+  "u",
+);
+const UNSPACED_SUBJECT = new RegExp(
+  `^(?:(?:私|僕|俺|うち|わたし|ぼく)の|我的?)?(?:${UNSPACED_RELATION})(?:は|が|も|(?<=[\u4e00-\u9fff]{2})(?=[是在有住会]))`,
+  "u",
+);
+/** The speaker has a part in it: "my brother gave me a dog". */
+const SPEAKER =
+  /(?<![\p{L}'])(?:i|i'\p{L}+|me|us|we|ich|mir|mich|uns|wir|je|j'\p{L}+|me|nous|yo|nos|io|mi|ci|eu|я|мне|меня|нам|нас)(?![\p{L}])|私(?!の)|僕(?!の)|俺(?!の)|くれ|もらっ/u;
+
+/** Whether the clauses closest to a statement have a relative or friend of the speaker as their subject, and the statement names none. */
+function isOfRelative(statement: string, quote: string, line: string): boolean {
+  const told = inSmallLetters(statement);
+  if (ANY_RELATION.test(told)) return false;
+  const quoted = sentencesAround(quote, line).flatMap((sentence) => clausesOf(inSmallLetters(sentence)));
+  const { clauses } = closestClauses(told, quoted);
+  // "Mi hermana": the first word of the subject is the speaker's, and no object.
+  return (
+    clauses.length > 0 &&
+    clauses.every(
+      (clause) =>
+        (RELATIVE_SUBJECT.test(clause) && !SPEAKER.test(clause.replace(RELATIVE_SUBJECT, " "))) ||
+        UNSPACED_SUBJECT.test(clause),
+    )
+  );
 }

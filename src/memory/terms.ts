@@ -108,14 +108,6 @@ const CAMEL_CASE = /(?<!\w)[a-z]+[A-Z]\w*/;
 /** A literal without a part of this length (12:30, e.g., v1.2) hardly identifies a text. */
 const TELLING = /[A-Za-z0-9]{4}/;
 
-/** Parts of a query that full-text search does not find. */
-export interface Pieces {
-  /** At most 4, each of at most 80 characters. */
-  readonly literals: readonly string[];
-  /** At most 80 characters; may be empty. */
-  readonly unspaced: string;
-}
-
 /** The pairs of neighbouring characters of such runs, each as the lexeme that the index has (`character_pairs`). */
 export function pairLexemes(unspaced: string): string[] {
   const pairs = unspaced.split(" ").flatMap((run) => {
@@ -159,7 +151,14 @@ export function tellingLiterals(
   );
 }
 
-export function findPieces(query: string): Pieces {
+/**
+ * Parts of a query that full-text search does not find.
+ * @returns at most 4 literals, each of at most 80 characters, and at most 80 characters of scripts without spaces
+ */
+export function findPieces(query: string): {
+  readonly literals: readonly string[];
+  readonly unspaced: string;
+} {
   const literals = (query.match(RUN) ?? [])
     .flatMap((run) => identifierIn(run.slice(0, MAX_RUN)))
     .map(shorten)

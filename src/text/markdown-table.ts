@@ -55,7 +55,7 @@ export function padColumns(
 ): string[] {
   return rows.map((row) =>
     widths
-      .map((width, column) => padded(row[column] ?? "", width))
+      .map((width, column) => (row[column] ?? "") + " ".repeat(width - cellWidth(row[column] ?? "")))
       .join(gap)
       .trimEnd(),
   );
@@ -66,8 +66,4 @@ function widthsOf(rows: readonly (readonly string[])[], minWidth: number): numbe
   return Array.from({ length: columns }, (_, column) =>
     Math.max(minWidth, ...rows.map((row) => cellWidth(row[column] ?? ""))),
   );
-}
-
-function padded(text: string, width: number): string {
-  return text + " ".repeat(width - cellWidth(text));
 }

@@ -1,9 +1,7 @@
-import { EDGELESS_SCRIPTS } from "./scripts.ts";
+import { EDGELESS, EDGELESS_SCRIPTS } from "./scripts.ts";
 import { normalForm } from "./text.ts";
 
 /** Comparable forms of texts: differences in case, white space, punctuation or width are removed. Pure. */
-
-const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
 
 /** Characters beside which alone a word may begin or end. */
 const BESIDE_EDGE = new RegExp(`[ ${EDGELESS_SCRIPTS}]`, "gu");
@@ -41,7 +39,6 @@ export function countWords(words: string): number {
   return count;
 }
 
-/** Whether a word may begin or end here. */
 function isEdge(text: string, index: number): boolean {
   const before = Array.from(text.slice(Math.max(0, index - 2), index)).at(-1) ?? " ";
   const after = Array.from(text.slice(index, index + 2))[0] ?? " ";

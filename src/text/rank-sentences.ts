@@ -166,7 +166,6 @@ class Choice {
     return worth / this.#costOf(candidate) ** LENGTH_COUNTS;
   }
 
-  /** Takes a sentence if there is room for it. */
   take(candidate: Candidate): void {
     const cost = this.#costOf(candidate);
     // The last line needs no line break.

@@ -3,6 +3,7 @@
 import { once } from "../core/once.ts";
 import { countOf } from "./number-words.ts";
 import * as said from "./recurrence-words.ts";
+import { MONTH_NAMES } from "./time.ts";
 import { UNIT, unnamed } from "./time-units.ts";
 
 /** When a recurrence comes, as far as its own words say it. */
@@ -301,20 +302,6 @@ const NTH_NAMES: Readonly<Record<string, string>> = {
   "4": "fourth",
   L: "last",
 };
-const MONTH_NAMES = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-];
 
 /** A cron expression in words. One that a text never makes is quoted. */
 export function describeRecurrence(cron: string): string {

@@ -14,5 +14,8 @@ export const UNSPACED_SCRIPTS = String.raw`${CHINESE_JAPANESE}${THAI}\p{Script=K
 /** Scripts with unmarked edges of words: those without spaces, and Korean, whose endings are attached to words. */
 export const EDGELESS_SCRIPTS = String.raw`${UNSPACED_SCRIPTS}${LONG_VOWEL_MARK}\p{Script=Hangul}`;
 
+/** A character of these. */
+export const EDGELESS = new RegExp(`[${EDGELESS_SCRIPTS}]`, "u");
+
 /** Scripts whose pairs of characters the search index has (`character_pairs`). */
 export const PAIRED_SCRIPTS = String.raw`${CHINESE_JAPANESE}${THAI}${LONG_VOWEL_MARK}\p{Script=Hangul}`;

@@ -32,6 +32,21 @@ export function dayBeside(day: string, by: number): string {
   return new Date(Date.parse(day) + by * 86_400_000).toISOString().slice(0, 10);
 }
 
+export const MONTH_NAMES: readonly string[] = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
+
 /** Before 1973 some zones had offsets with seconds. */
 const WHOLE_MINUTES_FROM = Date.UTC(1973);
 const KNOWN_MINUTES = 500;

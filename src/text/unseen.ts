@@ -14,9 +14,7 @@ const FORMAT_SEEN = String.raw`[\p{Cf}--\p{Default_Ignorable_Code_Point}--[\ufff
  */
 const HIDDEN = String.raw`[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--[\t\n\r]--${FORMAT_SEEN}--[\p{Cn}&&\p{Extended_Pictographic}]]`;
 
-/**
- * Most marks on one letter, more than any language uses: UTS #39 counts four, and Hebrew with cantillation has five.
- */
+/** Most marks on one letter, more than any language uses: UTS #39 counts four, and Hebrew with cantillation has five. */
 const MOST_MARKS = 6;
 
 const LETTER = String.raw`[[\p{L}\p{M}]--\p{Default_Ignorable_Code_Point}]`;

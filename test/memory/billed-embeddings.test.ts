@@ -23,7 +23,14 @@ async function billOf(
   const rows: ModelCallRow[] = [];
   {
     await using billed = new BilledEmbeddings({
-      embeddings: createEmbeddings({ model: "vectors", baseUrl: server.url, apiKey: null, dimensions: 2 }),
+      embeddings: createEmbeddings({
+        model: "vectors",
+        sentAs: "vectors",
+        serverHeaders: {},
+        baseUrl: server.url,
+        apiKey: null,
+        dimensions: 2,
+      }),
       calls: { add: async (added) => void rows.push(...added) },
       log: SILENT,
     });

@@ -1,4 +1,4 @@
-// proves: src/memory/support-gate.ts, src/memory/statement-support.ts, src/memory/told-as.ts, src/memory/measures.ts, src/memory/relatives.ts
+// proves: src/memory/support-gate.ts, src/memory/statement-support.ts, src/memory/told-as.ts, src/memory/measures.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkMemories } from "../../src/memory/gates.ts";

@@ -1,6 +1,7 @@
+// proves: src/memory/seen-by-tool.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { speaksOfSelf } from "../../src/memory/first-person.ts";
+import { speaksOfSelf } from "../../src/memory/seen-by-tool.ts";
 
 const OWN = [
   "I moved to Oslo in May.",

@@ -1,6 +1,7 @@
+// proves: src/memory/history-search.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { askedPeriod } from "../../src/memory/asked-period.ts";
+import { askedPeriod } from "../../src/memory/history-search.ts";
 
 /** A Saturday. */
 const TODAY = "2026-11-21";

@@ -1,6 +1,7 @@
+// proves: src/memory/recall-memories.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asksForPast } from "../../src/memory/asked-past.ts";
+import { asksForPast } from "../../src/memory/recall-memories.ts";
 
 const TODAY = "2026-11-21";
 
