@@ -58,11 +58,8 @@ export interface Embeddings {
 }
 
 /** The embedding model of an OpenAI-compatible server. It sends nothing before its first call. */
-export function createEmbeddings(
-  parts: Omit<EmbeddingsConfig, "sentAs" | "serverHeaders"> &
-    Partial<Pick<EmbeddingsConfig, "sentAs" | "serverHeaders">>,
-): Embeddings {
-  const { model, sentAs = model, baseUrl, apiKey, dimensions, serverHeaders = {} } = parts;
+export function createEmbeddings(config: EmbeddingsConfig): Embeddings {
+  const { model, sentAs, baseUrl, apiKey, dimensions, serverHeaders } = config;
   const url = baseUrl ?? OPENAI_URL;
   const client = openAiClient({
     baseUrl: url,

@@ -7,14 +7,14 @@ import { OperatorError } from "../core/errors.ts";
 import { createChatModel } from "./chat/chat-model.ts";
 import { type CacheRule, cacheRuleOf } from "./caches/rules.ts";
 import { type ChatServer, initialDialect, nameAtServer } from "./chat/chat-request.ts";
-import { type BelievedWindow, KnownWindows } from "./catalog/known-windows.ts";
+import { type BelievedWindow, KnownWindows, NO_LESSONS } from "./catalog/known-windows.ts";
 import { type KeptLessons, lessonKey, type LessonKeepers, openLessons } from "./catalog/kept-lessons.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
 import { knownPrice, knownWindow } from "./catalog/model-catalog.ts";
 import { firstChatModel, listModels, type ListedModel } from "./catalog/model-listing.ts";
 import { ModelError, type Model, type ModelAnswer } from "./model.ts";
 import type { Models, ModelSource } from "./models.ts";
-import { OfflineModels } from "./offline/offline-models.ts";
+import { createOfflineModel, OFFLINE_MODEL } from "./offline/offline-model.ts";
 import { type ServerAddress, SeveralModels } from "./several-models.ts";
 import {
   isOllamaAt,
@@ -144,8 +144,8 @@ class ServerModels extends KnownWindows implements ModelSource {
   readonly #url: URL;
   readonly #closing = new AbortController();
   #listed: readonly ListedModel[] | undefined;
-  /** When an unanswered question may be repeated, by `performance.now()`. */
-  readonly #pausedUntil = new Map<string, number>();
+  /** When an unanswered request for the listing may be repeated, by `performance.now()`. */
+  #listAgainAt = 0;
   readonly #kept: KeptLessons;
   /** With the prefix. */
   #auto: string | undefined;
@@ -291,7 +291,7 @@ class ServerModels extends KnownWindows implements ModelSource {
       await this.#list(signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      this.#pause("listing");
+      this.#listAgainAt = performance.now() + ASKING_PAUSE_MS;
     }
   }
 
@@ -306,15 +306,57 @@ class ServerModels extends KnownWindows implements ModelSource {
   }
 
   get #mayList(): boolean {
-    return this.#listed === undefined && !this.#isPaused("listing");
+    return this.#listed === undefined && this.#listAgainAt <= performance.now();
+  }
+}
+
+/** The built-in offline model in place of a server. */
+export class OfflineModels extends KnownWindows implements ModelSource {
+  readonly model: Model;
+  readonly isOffline = true;
+  readonly #isOllamaEmpty: boolean;
+
+  constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean, model = createOfflineModel()) {
+    super(configured, NO_LESSONS);
+    this.model = model;
+    this.#isOllamaEmpty = isOllamaEmpty;
   }
 
-  #pause(question: string): void {
-    this.#pausedUntil.set(question, performance.now() + ASKING_PAUSE_MS);
+  describe(): string {
+    const hint = this.#isOllamaEmpty ? " An Ollama answers but has no model: `ollama pull` one." : "";
+    return `offline: not a language model, it only quotes. Set OPENAI_API_KEY or llm.base_url for one.${hint}`;
   }
 
-  #isPaused(question: string): boolean {
-    return (this.#pausedUntil.get(question) ?? 0) > performance.now();
+  resolve(): Promise<string> {
+    return Promise.resolve(OFFLINE_MODEL);
+  }
+
+  nameOf(): string {
+    return OFFLINE_MODEL;
+  }
+
+  cacheRule(): undefined {
+    return undefined;
+  }
+
+  askPrices(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected override believedWindow(): undefined {
+    return undefined;
+  }
+
+  protected override runningWindow(): undefined {
+    return undefined;
+  }
+
+  protected override believedPrice(model: string): ModelPrice | undefined {
+    return model === OFFLINE_MODEL ? { input: 0, cached: 0, write: 0, output: 0 } : undefined;
   }
 }
 

@@ -56,9 +56,7 @@ export interface ModelAnswer {
   readonly text: string;
   /** The built-in stand-in answered, which only quotes. Default: a model did. */
   readonly isStandIn?: true;
-  /**
-   * Each id is unique and has 1 to 64 letters, digits, `_`, `.`, `:` and `-`: a result names its call by id.
-   */
+  /** Each id is unique and has 1 to 64 letters, digits, `_`, `.`, `:` and `-`: a result names its call by id. */
   readonly calls: readonly ToolCall[];
   /** `length`: the model hit `maxOutputTokens`. `filtered`: the provider's content filter ended it. */
   readonly finish: "stop" | "length" | "tool_calls" | "filtered";
@@ -108,9 +106,7 @@ export interface ModelCallRecord {
 
 /** Answers requests: a server, or the built-in offline model. */
 export interface Model {
-  /**
-   * @throws ModelError, and nothing else
-   */
+  /** @throws ModelError, and nothing else */
   answer(request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer>;
 }
 

@@ -1,17 +1,12 @@
 import { type LlmConfig, serverOf } from "../config/config.ts";
+import type { ServerOf } from "../telemetry/otlp/turn-spans.ts";
 import { isOllamaAt, OLLAMA_ORIGIN } from "./catalog/ollama.ts";
 import { OPENAI_URL } from "./model-provider.ts";
 
-/** A model server in the terms of OpenTelemetry's conventions for generative AI. */
-export interface ModelServer {
-  /** `gen_ai.provider.name`: one of its well-known names, or one of ours. */
-  readonly provider: string;
-  /** Null: no network is used. */
-  readonly address: string | null;
-  readonly port: number | null;
-}
-
-/** Its well-known names (its registry, read in November 2026), by the end of a server's name. */
+/**
+ * Well-known names of `gen_ai.provider.name` in OpenTelemetry's conventions (their registry, read in November 2026), by
+ * the end of a server's name.
+ */
 const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
   ["openai.azure.com", "azure.ai.openai"],
   ["services.ai.azure.com", "azure.ai.inference"],
@@ -35,12 +30,13 @@ const PROVIDERS: readonly (readonly [host: string, provider: string])[] = [
  * identifies it. Pure.
  * @param isOffline the built-in model answers for names without a server
  * @param model null: the default server's
+ * @returns a well-known provider, or one of ours; an address of null: no network is used
  */
 export function modelServerOf(
   parts: Pick<LlmConfig, "baseUrl" | "apiKey"> & Partial<Pick<LlmConfig, "servers">>,
   isOffline: boolean,
   model: string | null = null,
-): ModelServer {
+): ReturnType<ServerOf> {
   const { baseUrl, apiKey, servers = [] } = parts;
   const named = model === null ? undefined : serverOf(model, servers);
   if (named !== undefined) return modelServerOf(named, false);

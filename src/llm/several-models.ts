@@ -79,7 +79,10 @@ export class SeveralModels implements Models {
     for (const source of before) if (!now.includes(source)) this.#retired.add(source);
     for (const { name } of named) this.#removed.add(name);
     for (const { name } of this.#sources.named) this.#removed.delete(name);
-    if (this.#hasRecalled) for (const source of now) if (!before.includes(source)) void recall(source);
+    if (!this.#hasRecalled) return;
+    // A lesson that cannot be read now is learned again.
+    for (const source of now)
+      if (!before.includes(source)) void source.recallLearned().catch(() => undefined);
   }
 
   trying<Result>(config: ModelsConfig, work: () => Result): Result {
@@ -199,9 +202,4 @@ export class SeveralModels implements Models {
     const sources: Sources | undefined = this.#sources;
     return sources === undefined ? [] : [sources.byDefault, ...sources.named];
   }
-}
-
-/** A lesson that cannot be read now is learned again. */
-async function recall(source: ModelSource): Promise<void> {
-  await source.recallLearned().catch(() => undefined);
 }

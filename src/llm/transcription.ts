@@ -23,13 +23,6 @@ const answer = z.object({
     .catch(undefined),
 });
 
-export interface SoundFile {
-  /** With an ending by which servers tell its format. */
-  readonly name: string;
-  readonly type: string;
-  readonly bytes: Uint8Array;
-}
-
 /** The cost of a request, whatever its outcome. */
 export interface TranscriptionCost {
   /** As in a model call's record. */
@@ -40,7 +33,6 @@ export interface TranscriptionCost {
   readonly seconds: number | null;
 }
 
-/** A model that makes words of sounds. */
 export interface Transcription {
   readonly model: string;
   /** Its address for logs; no secrets. */
@@ -49,11 +41,12 @@ export interface Transcription {
   readonly withinMs: number;
   /**
    * Makes one attempt.
+   * @param sound its name has an ending by which servers tell its format
    * @param onCost called once, with the cost of the request
    * @throws ModelError, and nothing else
    */
   transcribe(
-    sound: SoundFile,
+    sound: { readonly name: string; readonly type: string; readonly bytes: Uint8Array },
     signal: AbortSignal,
     onCost?: (cost: TranscriptionCost) => void,
   ): Promise<string>;

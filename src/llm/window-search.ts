@@ -1,7 +1,7 @@
 import { MIN_WINDOW } from "../config/config.ts";
 import { MAX_FACTOR, MIN_FACTOR } from "../core/calibration.ts";
 import { windowBeside } from "./http/window-refusal.ts";
-import type { LearnedSource, Suspicion } from "./catalog/window-evidence.ts";
+import type { LearnedSource, Suspicion, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { ModelError } from "./model.ts";
 
 /**
@@ -25,13 +25,7 @@ export interface Refused {
   readonly reserve: number;
 }
 
-export interface Known {
-  /** Real tokens per estimated token. */
-  readonly factor: number;
-  /** Estimated tokens of the largest answered request. */
-  readonly answered: number;
-  readonly suspicion: Suspicion | null;
-}
+export type Known = Pick<WindowEvidence, "factor" | "answered" | "suspicion">;
 
 /** `smaller`: a request for a window of this size; `unchanged`: the same once more; `over`: a smaller one does not help. */
 export type SearchStep =

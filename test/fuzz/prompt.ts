@@ -2,7 +2,7 @@ import { estimateMessage } from "../../src/context/render.ts";
 import type { ModelMessage } from "../../src/core/context.ts";
 import { estimateTokens, LINE_BREAK_TOKENS } from "../../src/text/tokens.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
-import { piecesOf } from "../../src/llm/offline/pieces.ts";
+import { piecesOf } from "../../src/llm/offline/transcript.ts";
 import { formFaults } from "../support/request-form.ts";
 import { MARKER } from "./texts.ts";
 

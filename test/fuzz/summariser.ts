@@ -1,7 +1,7 @@
 import type { ToolCall } from "../../src/core/entry.ts";
 import { estimateTokens } from "../../src/text/tokens.ts";
 import { ModelError, type ModelAnswer, type ModelRequest } from "../../src/llm/model.ts";
-import { piecesOf } from "../../src/llm/offline/pieces.ts";
+import { piecesOf } from "../../src/llm/offline/transcript.ts";
 import { SEEN } from "./looks.ts";
 import { estimateRequest } from "./prompt.ts";
 import { SUMMARISER } from "./profile.ts";

@@ -10,6 +10,8 @@ const KEY = "sk-embeddings-key";
 function asked(server: ModelServer, overrides: Partial<EmbeddingsConfig> = {}) {
   const embeddings = createEmbeddings({
     model: "words",
+    sentAs: "words",
+    serverHeaders: {},
     dimensions: 0,
     baseUrl: server.url,
     apiKey: KEY,
@@ -44,7 +46,14 @@ test("texts are sent together, and each has its vector", async () => {
 test("what texts come to is told where the server tells it, and nonsense costs nobody the vectors", async () => {
   await using server = await startModelServer();
   server.embed = ({ input }) => input.map(() => [1]);
-  const embeddings = createEmbeddings({ model: "words", dimensions: 0, baseUrl: server.url, apiKey: null });
+  const embeddings = createEmbeddings({
+    model: "words",
+    sentAs: "words",
+    serverHeaders: {},
+    dimensions: 0,
+    baseUrl: server.url,
+    apiKey: null,
+  });
   for (const [told, tokens] of [
     [7, 14],
     [undefined, null],

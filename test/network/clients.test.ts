@@ -104,7 +104,14 @@ async function scene(t: TestContext, ...refusing: RefusalParts): Promise<Scene> 
 const discordApi = (): DiscordApi => new DiscordApi({ token: "t", apiUrl: null, timing: DISCORD_TIMING });
 
 async function embed(origin: string): Promise<void> {
-  const server = createEmbeddings({ model: "m", dimensions: 0, baseUrl: `${origin}/v1`, apiKey: null });
+  const server = createEmbeddings({
+    model: "m",
+    sentAs: "m",
+    serverHeaders: {},
+    dimensions: 0,
+    baseUrl: `${origin}/v1`,
+    apiKey: null,
+  });
   await server.embed(["a"], new AbortController().signal);
 }
 

@@ -1,4 +1,4 @@
-import { textPieces } from "../../src/llm/offline/pieces.ts";
+import { textPieces } from "../../src/llm/offline/transcript.ts";
 import type { ChatRequest } from "./model-server.ts";
 
 /**

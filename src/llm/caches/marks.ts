@@ -1,20 +1,11 @@
 import { contentParts, type TextEnd } from "../../core/canonical.ts";
-import { type ModelImage, type ModelMessage, messageCharacters, type ToolSpec } from "../../core/context.ts";
+import { type ModelImage, type ModelMessage, messageCharacters } from "../../core/context.ts";
 import { estimateTokens } from "../../text/tokens.ts";
+import type { ModelRequest } from "../model.ts";
 import { chooseLife } from "./life.ts";
 import type { CacheLife, CacheRule } from "./rules.ts";
 
-export interface CachedRequest {
-  readonly messages: readonly ModelMessage[];
-  readonly tools: readonly ToolSpec[];
-  /**
-   * Ends of the stable parts, ascending: of the system prompt, of the summaries, and of the beginning that the next
-   * turn's request shares.
-   */
-  readonly stableEnds?: readonly TextEnd[] | undefined;
-  /** Waits before the conversation's last turns, ms, this turn's last. */
-  readonly waits?: readonly number[];
-}
+export type CachedRequest = Pick<ModelRequest, "messages" | "tools" | "stableEnds" | "waits">;
 
 /** A place that splits a message's text into parts, so that the parts before it are the same in the next request. */
 export interface PartEnd extends TextEnd {
@@ -91,7 +82,6 @@ export interface MarkedPart {
   readonly isMarked: boolean;
 }
 
-/** A message's parts in order. Pure. */
 export function markedParts(
   message: ModelMessage,
   ends: readonly PartEnd[],

@@ -89,7 +89,6 @@ export interface CachedModel {
   /** The server's name. */
   readonly model: string;
   readonly said: SaidOfCache;
-  /** The API in use. */
   readonly api: Api;
 }
 

@@ -15,7 +15,6 @@ import { UNKNOWN_WINDOW } from "./model-catalog.ts";
 import type { RunningWindow } from "./ollama.ts";
 import {
   type LearnedSource,
-  type Reading,
   READINGS,
   readingOf,
   type SentSize,
@@ -278,7 +277,7 @@ interface Observed {
   answered: number;
   /** Tokens of the largest answered request, by its provider's count. */
   most: number;
-  readings: readonly Reading[];
+  readings: readonly Anchor[];
   suspicion: Suspicion | null;
   isCutTold: boolean;
 }

@@ -120,30 +120,22 @@ export function firstChatModel(models: readonly ListedModel[]): string | undefin
 /** As `@anthropic-ai/sdk` 1.14 sends it. */
 const MESSAGES_VERSION = "2026-10-21";
 
-function isOfMessages({ api, isAnthropic }: ChatServer): boolean {
-  return api === "messages" || (isAnthropic === true && api !== "chat" && api !== "responses");
-}
-
-function listingUrl(server: ChatServer): string {
-  const { baseUrl } = server;
-  return isOfMessages(server) ? `${baseUrl.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${baseUrl}/models`;
-}
-
-function keyHeaders(server: ChatServer): Readonly<Record<string, string>> {
-  const { apiKey } = server;
-  return {
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-    ...(isOfMessages(server) && { "anthropic-version": MESSAGES_VERSION }),
-  };
-}
-
 async function get(server: ChatServer, signal: AbortSignal): Promise<Response> {
+  const { baseUrl, apiKey, api, isAnthropic } = server;
+  const isOfMessages = api === "messages" || (isAnthropic === true && api !== "chat" && api !== "responses");
   try {
-    return await fetch(listingUrl(server), {
-      headers: { ...keyHeaders(server), ...server.headers },
-      redirect: "manual",
-      signal,
-    });
+    return await fetch(
+      isOfMessages ? `${baseUrl.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${baseUrl}/models`,
+      {
+        headers: {
+          ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+          ...(isOfMessages && { "anthropic-version": MESSAGES_VERSION }),
+          ...server.headers,
+        },
+        redirect: "manual",
+        signal,
+      },
+    );
   } catch (error) {
     const cause =
       error instanceof Error && error.cause !== undefined ? errorMessage(error.cause) : errorMessage(error);

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { abortedAfter } from "../../async/deadline.ts";
 import { boundedJson } from "../http/bounded-body.ts";
 
-/** The default address of Ollama. */
 export const OLLAMA_ORIGIN = "http://127.0.0.1:11434";
 
 /** Whether a server uses Ollama's usual port. Pure. */
@@ -70,12 +69,10 @@ export class OllamaWindows {
     else if (HOSTED.test(url.hostname)) this.#isThere = false;
   }
 
-  /** It has answered as an Ollama, or uses its port. */
   get isThere(): boolean {
     return this.#isThere ?? false;
   }
 
-  /** Undefined: unknown. */
   of(model: string): RunningWindow | undefined {
     return this.#windows.get(model);
   }

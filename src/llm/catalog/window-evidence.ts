@@ -1,3 +1,4 @@
+import type { Anchor } from "../../core/calibration.ts";
 import type { TokenUsage } from "../model.ts";
 
 /**
@@ -39,12 +40,6 @@ export interface SentSize {
   readonly teachesFactor: boolean;
 }
 
-/** An answered request with its server's token count. */
-export interface Reading {
-  readonly estimated: number;
-  readonly reported: number;
-}
-
 /** Number of readings that are compared. */
 export const READINGS = 5;
 /** Windows are round numbers; counts of requests seldom are. Fewer readings with such a count are enough. */
@@ -65,7 +60,7 @@ export function readingOf(
   { estimated, hasImages }: Pick<SentSize, "estimated" | "hasImages">,
   usage: TokenUsage | undefined,
   factor: number,
-): Reading | null {
+): Anchor | null {
   if (usage === undefined || hasImages || usage.promptTokens < LEAST_READING) return null;
   const { promptTokens, cachedTokens } = usage;
   const isShort = promptTokens < estimated * factor * SHORT;
@@ -84,7 +79,7 @@ export function readingOf(
  * @param most the largest count that was reported so far
  * @returns tokens; null: no cut
  */
-export function silentCut(readings: readonly Reading[], factor: number, most: number): number | null {
+export function silentCut(readings: readonly Anchor[], factor: number, most: number): number | null {
   const reported = readings.at(-1)?.reported ?? 0;
   const isRound = reported % ROUND === 0;
   const needed = isRound ? ROUND_READINGS : READINGS;

@@ -99,7 +99,6 @@ export class AnswerAccumulator {
     return { ...visible, isAlive: isAnswer || chunk.isAlive, isAnswer };
   }
 
-  /** The server sent `[DONE]`. */
   done(): void {
     this.#end = "done";
   }

@@ -76,7 +76,8 @@ export function readChunk(event: unknown): ChatChunk {
     text: visibleText(delta),
     calls,
     received: received(delta, calls),
-    isAlive: isFilled(delta),
+    // Servers send a first delta with empty content at once, before the model begins.
+    isAlive: Object.keys(delta).some((key) => key !== "role" && delta[key] != null && delta[key] !== ""),
     isMessage,
     isCompletion: Array.isArray(listed) || isMessage || isFields(choice["delta"]),
     // Ollama's own API has `done`.
@@ -97,11 +98,6 @@ function fieldsOf(value: unknown): Fields {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Servers send a first delta with empty content at once, before the model begins. */
-function isFilled(delta: Fields): boolean {
-  return Object.keys(delta).some((key) => key !== "role" && delta[key] != null && delta[key] !== "");
 }
 
 /** Pieces of calls. `function_call` is OpenAI's older form for a single call; some servers write a call without `function`. */
@@ -172,12 +168,9 @@ const NOT_THINKING: ReadonlySet<string> = new Set([
 function textIn(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";
-  return value.map((part: unknown) => textIn(partIn(part))).join("");
-}
-
-function partIn(part: unknown): unknown {
-  if (!isFields(part)) return part;
-  return part["text"] ?? part["thinking"];
+  return value
+    .map((part: unknown) => textIn(isFields(part) ? (part["text"] ?? part["thinking"]) : part))
+    .join("");
 }
 
 /** The text of a delta. Mistral's reasoning models send parts, whose thinking is not visible. */

@@ -73,8 +73,11 @@ export async function* chatEvents(
 ): AsyncGenerator {
   let isDone = false;
   try {
-    const bytes = await unpacked(withoutDestroying(streamOf(response)), packingOf(response));
-    for await (const { name, data } of serverSentEvents(bytes, budget)) {
+    const stream = streamOf(response);
+    // Leaving a loop over a Node stream destroys its request; a finished connection can be reused.
+    const bytes = stream instanceof Readable ? stream.iterator({ destroyOnReturn: false }) : stream;
+    const plain = await unpacked(bytes, packingOf(response));
+    for await (const { name, data } of serverSentEvents(plain, budget)) {
       if (DONE.test(data)) {
         isDone = true;
         onDone();
@@ -248,8 +251,3 @@ const SKIPPED_BEHIND: ReadonlyMap<string, string> = new Map([
 /** Milliseconds; a longer wait was for the server. */
 const WAITED_MS = 1;
 const LINE_END = /\r\n?|\n/;
-
-/** Leaving a loop over a Node stream destroys its request; a finished connection can be reused. */
-function withoutDestroying(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  return bytes instanceof Readable ? bytes.iterator({ destroyOnReturn: false }) : bytes;
-}

@@ -1,10 +1,11 @@
+import type { OpenAI } from "openai";
 import { APIError } from "openai/error";
 import { z } from "zod";
 import { MIN_WINDOW } from "../../config/config.ts";
 import { AnswerAccumulator, tokenUsage } from "./answer-accumulator.ts";
 import { chatEvents, StreamBudget } from "./chat-events.ts";
 import { readChunk, reportedUsage } from "./chat-chunk.ts";
-import { openAiPosts } from "../http/openai-post.ts";
+import type { ClientOptions } from "../http/openai-client.ts";
 import {
   chatRequestBody,
   type ChatServer,
@@ -20,7 +21,6 @@ import {
   type Api,
   areNamedApart,
   describeRefused,
-  type Dialect,
   dialectFor,
   lessonsOf,
   type Refusal,
@@ -32,7 +32,6 @@ import {
   type ModelCallOptions,
   ModelError,
   type ModelRequest,
-  type Thoughts,
   type TokenUsage,
 } from "../model.ts";
 import { messagesWire } from "../messages/messages-wire.ts";
@@ -65,14 +64,19 @@ export function createChatModel(server: ChatServer, refused = new RefusedFields(
         // The operator's API overrides a learned one.
         const known = [...refused.of(name), ...tried].filter(({ field }) => mayChangeApi || field !== "api");
         const dialect = dialectFor(base, known);
-        const sent = { ...request, model: name, thoughts: thoughtsFor(request, dialect) };
+        // Thoughts are readable only to their own API.
+        const thoughts = request.thoughts?.filter(
+          (one) => one.model === request.model && one.api === dialect.api,
+        );
+        const sent = { ...request, model: name, ...(thoughts && { thoughts }) };
         const wire = wires[dialect.api];
         const body = withoutFields(
           wire.body(sent, dialect, server.cacheRule?.(name, dialect.api)),
           dialect.without,
         );
         try {
-          const answer = await attempt({ wire, body, api: dialect.api }, server, request, options);
+          const outgoing = { wire, body, api: dialect.api };
+          const answer = await inSpan("chat", async () => attempt(outgoing, server, request, options));
           refused.learn(name, tried);
           return answer;
         } catch (error) {
@@ -111,9 +115,25 @@ function wiresOf(server: ChatServer): Readonly<Record<Api, Wire>> {
   };
 }
 
-/** Thoughts are readable only to their own API. */
-function thoughtsFor({ model, thoughts = [] }: ModelRequest, { api }: Dialect): readonly Thoughts[] {
-  return thoughts.filter((one) => one.model === model && one.api === api);
+/** A start does not wait for the client, and the first answer need not. */
+const LOADED_AFTER_MS = 500;
+
+/**
+ * Requests to the paths of a server. Its client is a third of the program's modules: it is loaded after the start, or
+ * with the first request. JSON is sent as a text: the client's encoder would traverse an object several times.
+ */
+function openAiPosts(options: ClientOptions): (path: string) => Wire["post"] {
+  let client: OpenAI | undefined;
+  const loaded = async (): Promise<OpenAI> =>
+    (client ??= (await import("../http/openai-client.ts")).openAiClient(options));
+  // A failure comes up again with the first request.
+  setTimeout(() => void loaded().catch(() => undefined), LOADED_AFTER_MS).unref();
+  return (path) => async (body, more) => {
+    const ready = await loaded();
+    return ready
+      .post(path, { body, headers: { "content-type": "application/json" }, stream: true, ...more })
+      .asResponse();
+  };
 }
 
 function withoutFields(body: object, fields: readonly string[]): object {
@@ -153,14 +173,12 @@ function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** A refusal, with the corrections that were tried. */
 function inShort(failure: ModelError, tried: readonly Refused[]): ModelError {
   if (tried.length === 0) return failure;
   const brief = `${failure.brief ?? failure.message}; tried: ${tried.map(describeRefused).join(", ")}`;
   return failure.withMessage(failure.message, brief);
 }
 
-/** A request's body and its wire. */
 interface Outgoing {
   readonly wire: Wire;
   readonly body: object;
@@ -169,12 +187,6 @@ interface Outgoing {
 
 /** One HTTP request. `onCall` gets every outcome; every failure is a {@link ModelError}. */
 async function attempt(
-  ...[outgoing, server, request, options]: Parameters<typeof attemptInSpan>
-): Promise<ModelAnswer> {
-  return inSpan("chat", async () => attemptInSpan(outgoing, server, request, options));
-}
-
-async function attemptInSpan(
   outgoing: Outgoing,
   server: ChatServer,
   request: ModelRequest,

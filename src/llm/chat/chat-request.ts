@@ -8,7 +8,7 @@ import type {
 
 import { imagesOf } from "../../core/canonical.ts";
 import type { ModelImage, ModelMessage } from "../../core/context.ts";
-import { type CacheMarks, cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
+import { cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
 import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
 import { unreachable } from "../../core/errors.ts";
@@ -55,7 +55,10 @@ const ON_RESPONSES = /^gpt-(?:5\.[4-9]|[6-9])|^(?:gpt-5|o\d).*-(?:pro|codex|deep
  * asked not to think. An answer that a person waits for should not spend its output limit on thinking, and reasoning
  * models take no temperature. Source: the providers' model pages and their refusals, read in November 2026.
  */
-export function initialDialect(model: string, server: DialectServer): Dialect {
+export function initialDialect(
+  model: string,
+  server: Pick<ChatServer, "isOpenAi" | "isAnthropic" | "api" | "takesCacheKey" | "cacheRule">,
+): Dialect {
   const { isOpenAi, isAnthropic = false, api: wanted = "auto" } = server;
   const isThinking = isOpenAi && REASONING.test(model);
   const own = isAnthropic ? "messages" : isOpenAi && ON_RESPONSES.test(model) ? "responses" : "chat";
@@ -81,8 +84,6 @@ export function initialDialect(model: string, server: DialectServer): Dialect {
   };
 }
 
-type DialectServer = Pick<ChatServer, "isOpenAi" | "isAnthropic" | "api" | "takesCacheKey" | "cacheRule">;
-
 function effortFor(model: string, api: Api, isThinking: boolean): Effort | undefined {
   if (!isThinking) return undefined;
   if (api === "responses") return "low";
@@ -95,7 +96,12 @@ export function chatRequestBody(
   rule?: CacheRule,
 ): ChatCompletionCreateParamsStreaming {
   const hasTools = dialect.takesTools && request.tools.length > 0;
-  const marks = chatMarks(request, dialect.takesCacheMarkers ? rule : undefined);
+  // LiteLLM passes a result's parts on unchanged, where Anthropic refuses the mark: only OpenAI takes one there.
+  const marks = cacheMarks(
+    request,
+    dialect.takesCacheMarkers ? rule : undefined,
+    rule?.marks === "breakpoints",
+  );
   return {
     model: request.model,
     messages: request.messages.flatMap((message, place) => {
@@ -132,14 +138,6 @@ export function outputLimitOf(
 
 /** Fills in for an empty text, which some servers refuse. */
 const BRIDGE: ChatCompletionMessageParam = { role: "assistant", content: "…" };
-
-/**
- * The marks of a request. LiteLLM passes a result's parts on unchanged, where Anthropic refuses the mark: only OpenAI
- * takes one there.
- */
-function chatMarks(request: ModelRequest, rule: CacheRule | undefined): CacheMarks {
-  return cacheMarks(request, rule, rule?.marks === "breakpoints");
-}
 
 /**
  * @param ends where its text is split into parts

@@ -47,7 +47,6 @@ export class MarkdownPlace {
     return this.#head.trim() === "" && this.#head.length < HEAD;
   }
 
-  /** The last two characters of the line. */
   get tail(): string {
     return this.#tail;
   }

@@ -86,7 +86,6 @@ export class ThinkingFilter {
   /** Mentioned opening marks, whose closing ones are mentions, too. */
   #mentioned = 0;
 
-  /** @returns the visible text of this piece */
   push(piece: string): Visible {
     if (this.#held === "" && !MARK_LETTERS.test(piece)) {
       if (this.#state === "thinking") return { text: "", voided: false };

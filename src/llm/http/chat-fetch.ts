@@ -10,18 +10,14 @@ import { abandon, nodeFetch } from "./node-fetch.ts";
  */
 export const chatFetch: typeof fetch = async (input, init) => {
   const response = await nodeFetch(input, init);
-  const redirect = redirectIn(requestUrl(input), response, "base_url");
+  const url = input instanceof Request ? input.url : String(input);
+  const redirect = redirectIn(url.split("?", 1)[0] ?? url, response, "base_url");
   if (redirect !== undefined) {
     abandon(response);
     return Response.json({ error: { message: redirect } }, { status: response.status });
   }
   return response.ok ? response : wrapErrorBody(response);
 };
-
-function requestUrl(input: Parameters<typeof fetch>[0]): string {
-  const url = input instanceof Request ? input.url : String(input);
-  return url.split("?", 1)[0] ?? url;
-}
 
 async function wrapErrorBody(response: Response): Promise<Response> {
   const text = await boundedText(response);

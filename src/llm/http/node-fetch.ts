@@ -67,17 +67,16 @@ export function abandon(response: Response): void {
   void response.body?.cancel().catch(() => undefined);
 }
 
-function traceHeader(): { readonly traceparent?: string } {
-  const header = traceparent();
-  return header === undefined ? {} : { traceparent: header };
-}
-
 async function send(url: URL, init: SentInit): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const trace = traceparent();
   const request = (url.protocol === "https:" ? httpsRequest : http.request)(url, {
     agent: agentFor(url),
     method: init.method ?? "GET",
-    headers: { ...Object.fromEntries(new Headers(init.headers)), ...traceHeader() },
+    headers: {
+      ...Object.fromEntries(new Headers(init.headers)),
+      ...(trace !== undefined && { traceparent: trace }),
+    },
   });
   request.once("finish", () => init.onSent?.());
   let response: IncomingMessage | undefined;

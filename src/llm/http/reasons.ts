@@ -1,26 +1,16 @@
 import type { FailureReason, ModelErrorKind } from "../model.ts";
 
-/**
- * The reaction to a failure. `retry`: the same request once more. `correct`: another form of the request. `shrink`: a
- * smaller one. `other_model`: a fallback at once, if there is one. `tell_operator`: only a change of the configuration
- * or the account helps; a fallback is asked at once here, too.
- */
-export type Consequence = "retry" | "correct" | "shrink" | "other_model" | "tell_operator";
-
-/** A server's description of a failure. */
 export interface ServerSays {
   /** Undefined: an error inside of a stream. */
   readonly status: number | undefined;
   /** Its code, its type, and nested codes. */
   readonly codes: readonly string[];
-  /** Its sentences. */
   readonly message: string;
 }
 
 export interface Verdict {
   readonly reason: FailureReason;
   readonly kind: ModelErrorKind;
-  readonly effect: Consequence;
 }
 
 interface Row extends Verdict {
@@ -56,7 +46,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "moderation",
     kind: "rejected",
-    effect: "other_model",
     statuses: [400, 403, 422, 429, 451, 500, 0],
     codes:
       /^(?:content_policy_violation|content_?filter(?:ed)?|ResponsibleAIPolicyViolation|moderation(?:_blocked|_error)?|data_?inspection_?failed|prohibited_content|sensitive_content|1301)$/i,
@@ -66,7 +55,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "rate",
     kind: "rate_limited",
-    effect: "retry",
     statuses: [429, 0],
     // Gemini uses a spent quota's words for limits per minute, too; "limit: 0" is a quota that the account lacks.
     words: /exceeded your current quota.{0,380}(?:retry in \d|rate-limits)/is,
@@ -75,7 +63,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "quota",
     kind: "rejected",
-    effect: "tell_operator",
     always: [402],
     codes:
       /^(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active|error)|exceeded_current_quota(?:_error)?|credits?_exhausted|budget_exceeded|arrearage|accountoverdueerror|1113|AllocationQuota\.\w{1,30})$/i,
@@ -85,7 +72,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "key",
     kind: "unauthorized",
-    effect: "tell_operator",
     always: [401],
     codes: /^(?:invalid_api_key|authentication_error|invalid_authentication(?:_error)?|api_key_invalid)$/i,
     words: /api key not valid|(?:incorrect|invalid) api key|authentication fails/i,
@@ -93,7 +79,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "region",
     kind: "unauthorized",
-    effect: "tell_operator",
     statuses: [400, 403, 451],
     codes: /^unsupported_country_region_territory$/,
     words: /country, region|location is not supported|not available in your (?:country|region)/i,
@@ -101,7 +86,6 @@ const BEFORE_WINDOW: readonly Row[] = [
   {
     reason: "permission",
     kind: "unauthorized",
-    effect: "tell_operator",
     always: [403],
     statuses: [400, 404],
     codes: /^permission_(?:error|denied)$/i,
@@ -113,7 +97,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "tool_attempt_failed",
     kind: "unavailable",
-    effect: "retry",
     statuses: [400, 422, 500, 0],
     codes: /^(?:tool_use_failed|output_parse_failed|json_validate_failed|malformed_function_call)$/i,
     words:
@@ -122,7 +105,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "no_tools",
     kind: "rejected",
-    effect: "correct",
     statuses: REFUSALS,
     words:
       /tools param requires|does not support (?:tools?|tool use|tool calling|function call)|support tool use|enable-auto-tool-choice|(?:tools?|tool (?:use|calling|calls?)|function[ -]?calling) (?:is|are) not (?:supported|enabled)/i,
@@ -130,14 +112,12 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "other_api",
     kind: "rejected",
-    effect: "correct",
     statuses: [400, 404, 405],
     words: /v1\/responses|v1\/messages|responses api|messages api|not a chat model|v1\/completions endpoint/i,
   },
   {
     reason: "field",
     kind: "rejected",
-    effect: "correct",
     statuses: [400, 422],
     codes: /^(?:unsupported_(?:parameter|value)|unknown_parameter|invalid_parameter|extra_forbidden)$/i,
     words:
@@ -147,7 +127,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "deprecated",
     kind: "rejected",
-    effect: "tell_operator",
     statuses: [400, 403, 404, 410],
     codes: /^model_(?:decommissioned|deprecated|retired)$/i,
     words:
@@ -157,7 +136,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "loading",
     kind: "unavailable",
-    effect: "retry",
     statuses: [400, 404, 409, 424, 425, 429, 500, 502, 503, 504, 0],
     codes: /^(?:model_?not_?ready(?:exception)?|model_loading|model_is_loading)$/i,
     words:
@@ -167,7 +145,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "cannot_load",
     kind: "rejected",
-    effect: "tell_operator",
     statuses: [400, 404, 500, 503, 0],
     words:
       /requires more (?:system|gpu) memory|insufficient system resources|(?:failed|unable) to load model|error loading model/i,
@@ -175,7 +152,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "unknown_model",
     kind: "rejected",
-    effect: "tell_operator",
     statuses: [400, 403, 404, 422, 0],
     codes: /^(?:model_not_(?:found|exist|available)|invalid_model|deploymentnotfound|no_such_model)$/i,
     words:
@@ -185,7 +161,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "roles",
     kind: "rejected",
-    effect: "correct",
     statuses: [400, 422, 500],
     words:
       /roles? must alternate|invalid content type|alternat\w{1,3} (?:between )?user|unexpected role|only (?:user|system).{0,60}roles|system (?:message|role|prompt) .{0,60}(?:beginning|first|not supported|must)|last message .{0,40}(?:user|role)/i,
@@ -194,7 +169,6 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "overloaded",
     kind: "unavailable",
-    effect: "retry",
     always: [503, 529],
     statuses: [429, 500, 502, 503, 0],
     codes: /^(?:overloaded(?:_error)?|engine_overloaded(?:_error)?|slow_down|capacity_exceeded)$/i,
@@ -204,16 +178,15 @@ const BEHIND_WINDOW: readonly Row[] = [
   {
     reason: "rate",
     kind: "rate_limited",
-    effect: "retry",
     always: [429],
     codes: /^rate_limit(?:_error|_exceeded|ed)?$|^too_many_requests$|^resource_exhausted$/i,
   },
 ];
 
-const WINDOW: Verdict = { reason: "window", kind: "context_length", effect: "shrink" };
+const WINDOW: Verdict = { reason: "window", kind: "context_length" };
 
 /**
- * The reason for a server's failure, and the reaction to it. Pure.
+ * The reason for a server's failure. Pure.
  * @param isTooLarge its words are those of a request over the model's window
  * @returns undefined: unknown
  */

@@ -33,7 +33,6 @@ export class Watchdog implements Disposable {
     if (caller.aborted) this.#onAbort();
   }
 
-  /** For the request. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

@@ -1,9 +1,3 @@
-/** A server's refusal of a request that is larger than the model's window, parsed from its message. */
-export interface WindowRefusal {
-  /** Tokens; undefined: not stated. */
-  readonly window: number | undefined;
-}
-
 /** A server's error; a missing field is empty. */
 export interface RefusalText {
   readonly message: string;
@@ -87,11 +81,15 @@ const CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * A server's refusal of a request that is larger than the model's window, parsed from its message.
  * @param sent the texts of the request: the server may only repeat words that occur in them, so these prove nothing.
  *   Smaller requests then show whether the refusal is about size
- * @returns undefined: not known to be about size
+ * @returns the window in tokens, if it is stated; undefined: not known to be about size
  */
-export function windowRefusal(text: RefusalText, sent: readonly string[]): WindowRefusal | undefined {
+export function windowRefusal(
+  text: RefusalText,
+  sent: readonly string[],
+): { readonly window: number | undefined } | undefined {
   const message = text.message.slice(0, MAX_READ);
   const matches = WORDINGS.map((wording) => wording.exec(message))
     .filter((match) => match !== null)

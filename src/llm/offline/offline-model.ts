@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import type { ToolSpec } from "../../core/context.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { rankSentences } from "../../text/rank-sentences.ts";
-import { terms } from "../../text/terms.ts";
+import { splitSentences, terms } from "../../text/terms.ts";
 import { sliceWhole } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { inSlices } from "../../async/cooperative.ts";
@@ -17,7 +17,6 @@ import {
 } from "../model.ts";
 import { notify } from "../notify.ts";
 import { findMemories } from "./memories.ts";
-import { isQuestion } from "./questions.ts";
 import { findQuotes, isGood, type Quote } from "./quotes.ts";
 import {
   agentNames,
@@ -114,6 +113,34 @@ function reply(request: ModelRequest): Reply {
   const search = isGood(quotes[0]) ? undefined : searchCall(request, transcript);
   if (search !== undefined) return { text: "", calls: [search] };
   return { text: fitting(quotes, request.maxOutputTokens), calls: [] };
+}
+
+/** A question mark of any script, before a sentence's end. */
+const QUESTION_MARK = /[?\uff1f\u061f\u037e\u055e]/;
+/** Links hold question marks that ask nothing. */
+const LINKS = /(?<!\S)\S+:\/\/\S+/g;
+/** Ends a question in scripts that need no mark. */
+const UNMARKED_END = /(?:か|かな|吗|呢|嗎|까|나요)[。.!！]?$/;
+/** Words that begin a question, or a request to tell something. */
+const FIRST_WORDS = new Set(
+  `who what when where why which whose whom how is are was were do does did has have can could will would should may
+  tell show find search list quote give explain describe summarise summarize recall
+  wer was wann wo warum wieso weshalb welche welcher welches wessen wem wen wie ist sind war waren hat haben kann kannst wird
+  sag sage zeig zeige finde suche nenne erzähl erzähle
+  qui que quoi quand où pourquoi quel quelle quels quelles comment combien est-ce dis montre cherche trouve
+  quién quien qué cuándo cuando dónde donde cuál cual cómo cuánto dime muestra busca
+  chi cosa quando dove perché quale quali come quanto dimmi mostra cerca
+  quem onde porque qual quais quanto diz mostre procure
+  wie wat wanneer waar waarom welk welke hoe zeg toon zoek`.split(/\s+/),
+);
+
+/** True: a sentence asks. A question mark says so, or the sentence's first word. */
+function isQuestion(text: string): boolean {
+  return splitSentences(text.replaceAll(LINKS, " ")).some((sentence) => {
+    const plain = sentence.trim().toLowerCase();
+    const [first = ""] = plain.replace(/^[¿¡"'“‘(\s]+/u, "").split(/[\s,:]+/u);
+    return QUESTION_MARK.test(plain) || UNMARKED_END.test(plain) || FIRST_WORDS.has(first);
+  });
 }
 
 /** Statements with fewer terms, such as a greeting, are not worth asking for. */

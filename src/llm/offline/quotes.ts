@@ -10,7 +10,6 @@ const MAX_QUESTIONS = 3;
 /** Characters. */
 const MAX_QUOTE = 500;
 
-/** A sentence with its author, and how well it fits. */
 export interface Quote extends SpokenLine {
   readonly score: number;
   readonly coverage: number;
@@ -54,15 +53,11 @@ function uniqueSentences(sources: readonly SpokenLine[]): SpokenLine[] {
   const unique = new Map<string, SpokenLine>();
   for (const { time, author, text } of sources) {
     for (const sentence of splitSentences(text)) {
-      const line = { time, author, text: clipped(sentence) };
-      unique.set(`${time}\n${author}\n${normal(sentence)}`, line);
+      const clipped = sentence.length <= MAX_QUOTE ? sentence : `${sliceWhole(sentence, 0, MAX_QUOTE)}…`;
+      unique.set(`${time}\n${author}\n${normal(sentence)}`, { time, author, text: clipped });
     }
   }
   return [...unique.values()];
-}
-
-function clipped(sentence: string): string {
-  return sentence.length <= MAX_QUOTE ? sentence : `${sliceWhole(sentence, 0, MAX_QUOTE)}…`;
 }
 
 function normal(text: string): string {

@@ -35,7 +35,6 @@ const eventSchema = z.looseObject({
   type: text,
   delta: text,
   output_index: count,
-  item_id: text,
   item: item.nullish().catch(undefined),
   response: response.nullish().catch(undefined),
 });
@@ -51,7 +50,6 @@ export class ResponsesReader implements WireReader {
   readonly #thoughts: object[] = [];
   /** Ids of the calls, by the place of their items. */
   readonly #calls = new Map<number, string>();
-  /** Calls whose arguments arrived in pieces. */
   readonly #inPieces = new Set<number>();
   #hasText = false;
   /** A second message of the answer needs a separator from the first. */

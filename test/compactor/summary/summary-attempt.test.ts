@@ -4,7 +4,7 @@ import { suite, test } from "node:test";
 import { estimateTokens } from "../../../src/text/tokens.ts";
 import { resetBefore, stalledStream, status, text } from "../../support/model-behaviours.ts";
 import { contextLengthError } from "../../support/model-refusals.ts";
-import { OfflineModels } from "../../../src/llm/offline/offline-models.ts";
+import { OfflineModels } from "../../../src/llm/model-provider.ts";
 import { type Behaviour, type ChatRequest, startModelServer } from "../../support/model-server.ts";
 import { said } from "../entries.ts";
 import {

@@ -4,7 +4,7 @@ import type { Ledger } from "../ledger.ts";
 import type { LiveJob } from "../observe.ts";
 import { findUnpaired } from "./i5-pairs.ts";
 import { SUMMARISER } from "../profile.ts";
-import { piecesOf } from "../../../src/llm/offline/pieces.ts";
+import { piecesOf } from "../../../src/llm/offline/transcript.ts";
 import { formFaults } from "../../support/request-form.ts";
 import { estimateRequest, markersIn, plainSummary } from "../prompt.ts";
 

@@ -1,5 +1,5 @@
 import { canonical } from "../../../src/core/canonical.ts";
-import { piecesOf } from "../../../src/llm/offline/pieces.ts";
+import { piecesOf } from "../../../src/llm/offline/transcript.ts";
 import type { ModelMessage } from "../../../src/core/context.ts";
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import type { Mutant } from "./mutant.ts";

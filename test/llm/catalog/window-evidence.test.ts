@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Reading, readingOf, silentCut } from "../../../src/llm/catalog/window-evidence.ts";
+import type { Anchor } from "../../../src/core/calibration.ts";
+import { readingOf, silentCut } from "../../../src/llm/catalog/window-evidence.ts";
 
 const usage = (promptTokens: number, cachedTokens = 0) =>
   ({ promptTokens, cachedTokens, writtenTokens: 0, completionTokens: 10 }) as const;
 
-function readings(reported: readonly number[], estimated: readonly number[]): Reading[] {
+function readings(reported: readonly number[], estimated: readonly number[]): Anchor[] {
   return reported.map((tokens, index) => ({ reported: tokens, estimated: estimated[index] ?? 0 }));
 }
 

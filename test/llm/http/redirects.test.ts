@@ -47,10 +47,14 @@ const CALLS: Readonly<Record<string, (origin: string) => Promise<unknown>>> = {
     if (failure !== undefined) throw failure;
   },
   embeddings: async (origin) =>
-    createEmbeddings({ model: "words", dimensions: 0, baseUrl: `${origin}/v1`, apiKey: KEY }).embed(
-      ["my words"],
-      patience(),
-    ),
+    createEmbeddings({
+      model: "words",
+      sentAs: "words",
+      serverHeaders: {},
+      dimensions: 0,
+      baseUrl: `${origin}/v1`,
+      apiKey: KEY,
+    }).embed(["my words"], patience()),
   "a listing of models": async (origin) => listModels(serverAt(origin), patience()),
 };
 

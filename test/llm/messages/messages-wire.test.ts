@@ -1,4 +1,4 @@
-// proves: src/llm/messages/messages-events.ts, src/llm/messages/messages-request.ts
+// proves: src/llm/messages/messages-events.ts, src/llm/messages/messages-wire.ts
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelMessage } from "../../../src/core/context.ts";
