@@ -43,9 +43,9 @@ export class ConfigError extends OperatorError {
   }
 }
 
-export function configProblem(
-  fields: Partial<ConfigProblem> & Pick<ConfigProblem, "message">,
-): ConfigProblem {
+export type ProblemFields = Partial<ConfigProblem> & Pick<ConfigProblem, "message">;
+
+export function configProblem(fields: ProblemFields): ConfigProblem {
   return {
     file: null,
     line: null,

@@ -221,15 +221,7 @@ const formOfMessages: Rule = ({ reason, words }, { hasResults }, told) => [
 ];
 
 /** Fields that every request needs. */
-const NEEDED: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "input",
-  "stream",
-  "system",
-  "instructions",
-  "tools",
-]);
+const NEEDED = new Set(["model", "messages", "input", "stream", "system", "instructions", "tools"]);
 /** Other names of fields in refusals, and fields inside others. */
 const ALIASES: Readonly<Record<string, string>> = {
   include_usage: "stream_options",

@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSpec } from "../core/context.ts";
 import type { TextEnd } from "../core/canonical.ts";
 import type { ToolCall } from "../core/entry.ts";
+import type { ModelSpending } from "../core/cost.ts";
 import { WeirError } from "../core/errors.ts";
 
 export interface ModelRequest {
@@ -78,14 +79,11 @@ export interface Thoughts {
   readonly items: readonly object[];
 }
 
-export interface TokenUsage {
-  readonly promptTokens: number;
-  /** Part of `promptTokens` that the provider had cached. */
-  readonly cachedTokens: number;
-  /** Part of `promptTokens` that the provider has written to its cache; 0: none, or not reported. */
-  readonly writtenTokens: number;
-  readonly completionTokens: number;
-}
+/** `writtenTokens` of 0: none, or not reported. */
+export type TokenUsage = Pick<
+  ModelSpending,
+  "promptTokens" | "cachedTokens" | "writtenTokens" | "completionTokens"
+>;
 
 /** The cost of one attempt, for the log. */
 export interface ModelCallRecord {

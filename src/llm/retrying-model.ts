@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { backoffMs } from "../async/backoff.ts";
 import { pause } from "../async/clock.ts";
+import { imagesOf } from "../core/canonical.ts";
 import type { WindowEvidence } from "./catalog/window-evidence.ts";
 import { failureOfCall } from "./http/model-failure.ts";
 import {
@@ -273,9 +274,7 @@ export function learn(
 ): void {
   const { estimated, window, request, teachesFactor = false } = made;
   const lesson = lessonOf(refused, { estimated, window, isCounted: usage !== undefined }, evidence);
-  const hasImages = request.messages.some(
-    (message) => message.role === "user" && (message.images?.length ?? 0) > 0,
-  );
+  const hasImages = request.messages.some((message) => imagesOf(message).length > 0);
   evidence.noteAnswer({ estimated, hasImages, teachesFactor }, usage);
   if (lesson?.kind === "learn") evidence.learn(lesson.tokens, lesson.source);
   else if (lesson !== null) evidence.suspect(lesson.kind === "clear" ? null : lesson.suspicion);

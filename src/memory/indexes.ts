@@ -10,11 +10,7 @@ import type { Meaning } from "./meaning.ts";
  * @param parts.lookUpWithinMs longest wait for a search by meaning, ms
  */
 export async function openIndexes(
-  {
-    config: { llm },
-    log,
-    lookUpWithinMs,
-  }: { readonly config: Config; readonly log: Logger; readonly lookUpWithinMs?: number | undefined },
+  parts: { readonly config: Config; readonly log: Logger; readonly lookUpWithinMs?: number | undefined },
   { search, vectors, modelCalls }: Store,
   stack: AsyncDisposableStack,
 ): Promise<{
@@ -22,8 +18,9 @@ export async function openIndexes(
   readonly meaning: Meaning | null;
   readonly startIndexing: () => Promise<void>;
 }> {
+  const { config, log, lookUpWithinMs } = parts;
   const indexer = stack.use(new Indexer(search, log));
-  if (llm.embeddings === null) {
+  if (config.llm.embeddings === null) {
     return { indexer, meaning: null, startIndexing: async () => indexer.start() };
   }
   const [{ createEmbeddings }, { BilledEmbeddings }, { Meaning: MeaningSearch }, { VectorFiller }] =
@@ -33,7 +30,7 @@ export async function openIndexes(
       import("./meaning.ts"),
       import("./vector-filler.ts"),
     ]);
-  const asked = createEmbeddings(llm.embeddings);
+  const asked = createEmbeddings(config.llm.embeddings);
   const embeddings = stack.use(new BilledEmbeddings({ embeddings: asked, calls: modelCalls, log }));
   const meaning = new MeaningSearch({ embeddings, vectors, log, withinMs: lookUpWithinMs });
   const filler = stack.use(new VectorFiller({ vectors, embeddings, meaning, log }));

@@ -32,20 +32,8 @@ export function dayBeside(day: string, by: number): string {
   return new Date(Date.parse(day) + by * 86_400_000).toISOString().slice(0, 10);
 }
 
-export const MONTH_NAMES: readonly string[] = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-];
+const MONTHS = "January February March April May June July August September October November December";
+export const MONTH_NAMES: readonly string[] = MONTHS.split(" ");
 
 /** Before 1973 some zones had offsets with seconds. */
 const WHOLE_MINUTES_FROM = Date.UTC(1973);

@@ -1,3 +1,5 @@
+import { sliceWhole } from "./text.ts";
+
 /**
  * Token estimates that err on the safe side: after an under-estimate, the request no longer fits the window. Characters
  * / 4 under-estimates by up to three times (CJK, emoji, base64).
@@ -211,6 +213,18 @@ export function estimateTokens(text: string, most = Infinity): number {
   }
   // The weights have two decimals: the rest is the rounding error of their sum.
   return Math.max(0, Math.ceil(sum - ROUNDING));
+}
+
+/** The longest beginning of a text that has so many estimated tokens, found by halves. Pure. */
+export function beginningWithin(text: string, tokens: number): string {
+  if (estimateTokens(text, tokens) <= tokens) return text;
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (estimateTokens(text.slice(0, middle), tokens) <= tokens) low = middle;
+    else high = middle - 1;
+  }
+  return sliceWhole(text, 0, low);
 }
 
 export function sumTokens(all: readonly { readonly tokens: number }[]): number {

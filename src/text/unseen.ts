@@ -19,20 +19,7 @@ const MOST_MARKS = 6;
 
 const LETTER = String.raw`[[\p{L}\p{M}]--\p{Default_Ignorable_Code_Point}]`;
 /** Scripts whose letters change their shape when joined, so that their writers use joiners; and those with a virama. */
-const VIRAMA_SCRIPTS = [
-  "Deva",
-  "Beng",
-  "Guru",
-  "Gujr",
-  "Orya",
-  "Taml",
-  "Telu",
-  "Knda",
-  "Mlym",
-  "Sinh",
-  "Khmr",
-  "Mymr",
-];
+const VIRAMA_SCRIPTS = "Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr".split(" ");
 const JOINING_SCRIPTS = ["Arab", "Syrc", "Mong", "Nkoo", "Mand", "Phag", "Adlm", "Rohg", ...VIRAMA_SCRIPTS];
 const JOINING = lettersOf(JOINING_SCRIPTS);
 const RIGHT_TO_LEFT = lettersOf(["Hebr", "Arab", "Syrc", "Thaa", "Nkoo", "Samr", "Mand", "Adlm", "Rohg"]);

@@ -1,6 +1,6 @@
 import type { JobPlan } from "../core/compaction.ts";
 import type { SummaryLengths } from "../store/turns/past.ts";
-import { estimateTokens } from "../text/tokens.ts";
+import { beginningWithin } from "../text/tokens.ts";
 
 /** Longest summary as a share of its source: a longer one would be refused. */
 const LONGEST_SHARE = 0.7;
@@ -42,16 +42,7 @@ export function summaryTokens(
   return Math.max(1, Math.min(most, Math.round(plan.sourceTokens * (share ?? LONGEST_SHARE))));
 }
 
-const WORD = "word ";
-
 /** A text of about this many estimated tokens, never more, in place of a summary. Pure. */
 export function fillerText(tokens: number): string {
-  const text = WORD.repeat(Math.ceil(tokens));
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (estimateTokens(text.slice(0, middle), tokens) <= tokens) low = middle;
-    else high = middle - 1;
-  }
-  return text.slice(0, low);
+  return beginningWithin("word ".repeat(Math.ceil(tokens)), tokens);
 }

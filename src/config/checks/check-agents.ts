@@ -26,7 +26,7 @@ export function checkAgents(
 ): ConfigProblem[] {
   const seen = new Map<string, number>();
   const problems = agents.flatMap((agent, index) => {
-    const origin = new Origin(file, index, problemAt);
+    const origin = originOf(file, index, problemAt);
     const own = [
       ...checkThresholds(agent, origin),
       ...checkWindow(agent, llm.models, origin),
@@ -42,55 +42,37 @@ export function checkAgents(
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }
 
-/** Tells where a merged value of an agent came from. */
-class Origin implements OptionOrigin {
-  readonly #file: CheckedFile;
-  readonly #index: number;
-  readonly #problemAt: ProblemAt;
-
-  constructor(file: CheckedFile, index: number, problemAt: ProblemAt) {
-    this.#file = file;
-    this.#index = index;
-    this.#problemAt = problemAt;
-  }
-
+interface Origin extends OptionOrigin {
   /** The place that sets a key: the agent's own table, `[defaults]`, or null for the built-in default. */
-  pathOf(key: KeyPath): KeyPath | null {
-    return this.#places(key).find((path) => valueAt(this.#file.config, path) !== undefined) ?? null;
-  }
+  pathOf(key: KeyPath): KeyPath | null;
+  levelOf(key: KeyPath): string;
+}
 
-  #places(key: KeyPath): KeyPath[] {
-    return [
-      ["agents", this.#index, ...key],
-      ["defaults", ...key],
-    ];
-  }
-
-  levelOf(key: KeyPath): string {
-    const path = this.pathOf(key);
-    if (path === null) return "built-in";
-    return path[0] === "defaults" ? "from [defaults]" : "from the agent";
-  }
-
-  /** Whether a key is invalid by itself; problems that follow from it are not reported. */
-  isBroken(keys: readonly KeyPath[]): boolean {
-    return keys.flatMap((key) => this.#places(key)).some((path) => this.#file.isBroken(path));
-  }
-
-  /**
-   * @param keys the keys of the problem
-   * @returns the problem at the first key that the agent sets, else at the first that `[defaults]` sets, so that a
-   *   problem of all agents is reported once
-   */
-  problem(keys: readonly KeyPath[], fields: Parameters<ProblemAt>[1]): ConfigProblem {
-    const paths = keys.map((key) => this.pathOf(key)).filter((path) => path !== null);
-    const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
-    return this.#problemAt(path ?? ["agents", this.#index], fields);
-  }
-
-  toolMeantBy(name: string): string | null {
-    return BUILT_IN_TOOLS.includes(name) ? null : nearestName(name, BUILT_IN_TOOLS);
-  }
+/** Tells where a merged value of an agent came from. @param index the agent's place in the file */
+function originOf(file: CheckedFile, index: number, problemAt: ProblemAt): Origin {
+  const placesOf = (key: KeyPath): KeyPath[] => [
+    ["agents", index, ...key],
+    ["defaults", ...key],
+  ];
+  const pathOf = (key: KeyPath): KeyPath | null =>
+    placesOf(key).find((path) => valueAt(file.config, path) !== undefined) ?? null;
+  return {
+    pathOf,
+    levelOf(key) {
+      const path = pathOf(key);
+      if (path === null) return "built-in";
+      return path[0] === "defaults" ? "from [defaults]" : "from the agent";
+    },
+    // Problems that follow from an invalid key are not reported.
+    isBroken: (keys) => keys.flatMap(placesOf).some((path) => file.isBroken(path)),
+    // The agent's own key comes before that of `[defaults]`, so that a problem of all agents is reported once.
+    problem(keys, fields) {
+      const paths = keys.map(pathOf).filter((path) => path !== null);
+      const path = paths.find((candidate) => candidate[0] === "agents") ?? paths[0];
+      return problemAt(path ?? ["agents", index], fields);
+    },
+    toolMeantBy: (name) => (BUILT_IN_TOOLS.includes(name) ? null : nearestName(name, BUILT_IN_TOOLS)),
+  };
 }
 
 const LADDER: readonly { readonly key: string; readonly of: (compaction: CompactionConfig) => number }[] = [

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { nearestName } from "../nearest-name.ts";
-import { configProblem, type ConfigProblem } from "../config-error.ts";
+import { configProblem, type ConfigProblem, type ProblemFields } from "../config-error.ts";
 import { describeValue, redact } from "../redact.ts";
 import { fileSchema, type FileConfig } from "../schema/file.ts";
 import { expectationAt, isNamedTable, isSecretPath, knownKeys, leafPaths } from "../schema-walk.ts";
@@ -17,7 +17,6 @@ export interface CheckedFile {
 
 /** Makes problems with the place of a key in the file. */
 export type ProblemAt = (path: KeyPath, fields: ProblemFields) => ConfigProblem;
-type ProblemFields = Partial<ConfigProblem> & Pick<ConfigProblem, "message">;
 
 export function problemsIn(document: TomlDocument, file: string): ProblemAt {
   return (path, fields) => {

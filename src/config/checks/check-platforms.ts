@@ -8,9 +8,11 @@ import { camelCased } from "../camel-case.ts";
 import { type References, secretVariable } from "../references.ts";
 import { platformTables } from "../schema/platforms.ts";
 
+type NamedAgent = Pick<AgentConfig, "id" | "name" | "aliases">;
+
 export function checkBindings(
   file: CheckedFile,
-  agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
+  agents: readonly NamedAgent[],
   problemAt: ProblemAt,
 ): ConfigProblem[] {
   const known: string[] = agents.map(({ id }) => id);
@@ -30,11 +32,7 @@ export function checkBindings(
 }
 
 /** Checks that the other agents of each binding exist, differ from its agent, and have distinct names. */
-function checkTeams(
-  file: CheckedFile,
-  agents: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
-  problemAt: ProblemAt,
-): ConfigProblem[] {
+function checkTeams(file: CheckedFile, agents: readonly NamedAgent[], problemAt: ProblemAt): ConfigProblem[] {
   if (file.isBroken(["agents"])) return [];
   return (file.config.bindings ?? []).flatMap(({ agent, also = [] }, index) => {
     const path = ["bindings", index, "also"];
@@ -58,9 +56,7 @@ function checkTeams(
 }
 
 /** Names by which two agents of one binding would be mentioned. */
-function sharedNames(
-  team: readonly Pick<AgentConfig, "id" | "name" | "aliases">[],
-): { readonly message: string; readonly expected: string }[] {
+function sharedNames(team: readonly NamedAgent[]): { readonly message: string; readonly expected: string }[] {
   const owners = new Map<string, string>();
   return team.flatMap(({ id, name, aliases }) =>
     [...new Set([id, name, ...aliases].map(mentionForm))].flatMap((form) => {

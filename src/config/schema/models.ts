@@ -18,6 +18,10 @@ const price = z
   .union([dollars, z.literal("unknown")])
   .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "unknown"`);
 
+const priceOrInput = z
+  .union([dollars, z.literal("price_in")])
+  .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`);
+
 /** One of `[models."NAME"]`. */
 export const modelSchema = z
   .strictObject({
@@ -39,20 +43,8 @@ export const modelSchema = z
         "lists it, or the table of known models.",
     ),
     price_out: option(price, "unknown", "The same of its answers."),
-    price_cached: option(
-      z
-        .union([dollars, z.literal("price_in")])
-        .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
-      "price_in",
-      "The same of what the provider had in its cache.",
-    ),
-    write_price: option(
-      z
-        .union([dollars, z.literal("price_in")])
-        .describe(`dollars for a million tokens, 0 to ${MOST_DOLLARS}, or "price_in"`),
-      "price_in",
-      "The same of what the provider writes to its cache.",
-    ),
+    price_cached: option(priceOrInput, "price_in", "The same of what the provider had in its cache."),
+    write_price: option(priceOrInput, "price_in", "The same of what the provider writes to its cache."),
     sees_images: option(
       flag,
       true,

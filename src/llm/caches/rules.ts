@@ -1,3 +1,4 @@
+import type { ModelConfig } from "../../config/config.ts";
 import type { Api } from "../dialect.ts";
 
 /** The life of a cache's entries, and the cost of writing them. */
@@ -80,15 +81,13 @@ const LEAST_CACHED: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-3", 2048],
 ];
 
-/** An operator's setting of a model's cache; `auto`: by its server. */
-export type SaidOfCache = boolean | "breakpoints" | "auto";
-
 export interface CachedModel {
   /** Its server's; "": on this machine. */
   readonly hostname: string;
   /** The server's name. */
   readonly model: string;
-  readonly said: SaidOfCache;
+  /** The operator's setting; `auto`: by its server. */
+  readonly said: ModelConfig["cacheMarkers"];
   readonly api: Api;
 }
 

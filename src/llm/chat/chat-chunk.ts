@@ -157,13 +157,7 @@ function received(delta: Fields, calls: readonly CallPiece[]): string {
   return textIn(delta["content"]) + textOf(delta["refusal"]) + ofCalls + thinking;
 }
 
-const NOT_THINKING: ReadonlySet<string> = new Set([
-  "role",
-  "content",
-  "refusal",
-  "tool_calls",
-  "function_call",
-]);
+const NOT_THINKING = new Set(["role", "content", "refusal", "tool_calls", "function_call"]);
 
 function textIn(value: unknown): string {
   if (typeof value === "string") return value;

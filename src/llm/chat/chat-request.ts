@@ -11,7 +11,6 @@ import type { ModelImage, ModelMessage } from "../../core/context.ts";
 import { cacheMarks, type MarkedPart, markedParts, type PartEnd } from "../caches/marks.ts";
 import type { CacheRule } from "../caches/rules.ts";
 import { objectJson, type ToolCall } from "../../core/entry.ts";
-import { unreachable } from "../../core/errors.ts";
 import type { Api, Dialect, Effort } from "../dialect.ts";
 import type { ModelTimeouts } from "../http/watchdog.ts";
 import type { ModelRequest } from "../model.ts";
@@ -171,8 +170,6 @@ function messageParam(
           ...(!takesBareCalls && { reasoning_content: "" }),
         }),
       };
-    default:
-      return unreachable(message);
   }
 }
 

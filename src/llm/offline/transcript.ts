@@ -67,8 +67,6 @@ const TOOL_WORD = / called \S+\(| returned$/;
 const TOOL_LINE = /^\[[^\]]*\] (?:.{1,80} called \S+\(|.{1,80} returned: )/s;
 /** A summary's head, with times and count. */
 const SUMMARY = /^\[Compaction Summary\]:(?:\s\(\d[^()\n]*, [\d,]+ messages?(?: from #\d+)?\)(?=\s))?\s*/;
-/** The prefix of a line in one of the offline model's own summaries; each merge adds one more. */
-const MERGED = /^(?:summary: )+/;
 /** The escape before a line's head in a summary: a model's text must not pass for people's words. */
 const ESCAPED_HEAD = /(?<!\\)\\+(?=\[\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\] [^\n:]{1,80}: )/;
 const EXTRACT_HEAD = /^An extract, word for word, of \d/;
@@ -213,8 +211,6 @@ function sourceLines(message: ModelMessage): SpokenLine[] {
     case "system":
     case "assistant":
       return [];
-    default:
-      return [];
   }
 }
 
@@ -255,15 +251,12 @@ function withDatedLines(text: string): string {
 
 /** Each line of a summary is separate; a line without a head has no known author. */
 function summaryLines(text: string): SpokenLine[] {
-  return text.split("\n").flatMap((raw) => {
-    const plain = raw.replace(MERGED, "");
-    // An older merge joined a whole summary into one line.
-    const pieces = plain === raw ? [raw.trim()] : plain.split(ESCAPED_HEAD).map((piece) => piece.trim());
-    return pieces
-      .map((piece) => (ESCAPED_HEAD.exec(piece)?.index === 0 ? piece.replace(ESCAPED_HEAD, "") : piece))
-      .filter((piece) => piece !== "" && !EXTRACT_HEAD.test(piece))
-      .map((piece) => parseLine(piece) ?? { time: "", author: "", text: piece });
-  });
+  return text
+    .split("\n")
+    .map((raw) => raw.trim())
+    .map((line) => (ESCAPED_HEAD.exec(line)?.index === 0 ? line.replace(ESCAPED_HEAD, "") : line))
+    .filter((line) => line !== "" && !EXTRACT_HEAD.test(line))
+    .map((line) => parseLine(line) ?? { time: "", author: "", text: line });
 }
 
 function linesOrText(text: string): SpokenLine[] {

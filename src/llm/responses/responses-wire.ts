@@ -10,7 +10,6 @@ import type {
 import { imagesOf } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import { objectJson } from "../../core/entry.ts";
-import { unreachable } from "../../core/errors.ts";
 import { functionName, outputLimitOf } from "../chat/chat-request.ts";
 import { cacheMarks, markedParts, type PartEnd } from "../caches/marks.ts";
 import type { CacheRule } from "../caches/rules.ts";
@@ -96,8 +95,6 @@ function itemsOf(message: ModelMessage, request: ModelRequest, parted: Parted): 
           arguments: objectJson(json),
         })),
       ];
-    default:
-      return unreachable(message);
   }
 }
 

@@ -1,8 +1,7 @@
 /** Reads the text layer of one PDF, in a thread of its own: a file can be made so that it never ends, or fills the memory. */
 import { parentPort, workerData } from "node:worker_threads";
 import { getDocumentProxy } from "unpdf";
-import { estimateTokens } from "../../text/tokens.ts";
-import { sliceWhole } from "../../text/text.ts";
+import { beginningWithin, estimateTokens } from "../../text/tokens.ts";
 import type { PdfReading, PdfTask } from "./pdf.ts";
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
@@ -30,7 +29,7 @@ async function read({ bytes, maxPages, maxTokens }: PdfTask): Promise<PdfReading
     const text = found ?? "[damaged]";
     words += found?.length ?? 0;
     const part = pages > 1 ? `[page ${shown}]\n${text}` : text;
-    const kept = within(part, left);
+    const kept = beginningWithin(part, left);
     parts.push(kept === part ? part : `${kept}\n[… page ${shown} goes on]`);
     left -= estimateTokens(part, left) + 1;
   }
@@ -51,19 +50,6 @@ async function textOfPage(pdf: Document, number: number): Promise<string | null>
   } catch {
     return null;
   }
-}
-
-/** The longest beginning of the text that has so many tokens, found by halves. Pure. */
-function within(text: string, tokens: number): string {
-  if (estimateTokens(text, tokens) <= tokens) return text;
-  let low = 0;
-  let high = text.length;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (estimateTokens(text.slice(0, middle), tokens) <= tokens) low = middle;
-    else high = middle - 1;
-  }
-  return sliceWhole(text, 0, low);
 }
 
 const task: PdfTask = workerData;

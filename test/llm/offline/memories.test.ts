@@ -210,10 +210,9 @@ describe("the offline model merges", () => {
     const label = "[Compaction Summary]: (2026-11-21 09:00 – 11:00, 1,200 messages)\n";
     let texts = saids.map((line, index) => `[2026-11-21 09:0${index}] ${line}`);
     for (let round = 0; round < 3; round++) {
-      // As `cleanSummary` keeps what a model has written; and of an older version, merged before.
+      // As `cleanSummary` keeps what a model has written.
       const kept = texts.map((text) => cleanSummary(text));
-      const older = kept.map((text, index) => (index === 0 ? `summary: summary: ${text}` : text));
-      const messages = older.map((text): ModelMessage => ({ role: "user", text: `${label}${text}` }));
+      const messages = kept.map((text): ModelMessage => ({ role: "user", text: `${label}${text}` }));
       const { answer } = await ask(createOfflineModel(), {
         messages: [SYSTEM, ...messages, ...messages, ...messages, TASK],
         task: "summarise",
