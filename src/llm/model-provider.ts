@@ -314,6 +314,10 @@ class ServerModels extends KnownWindows implements ModelSource {
 export class OfflineModels extends KnownWindows implements ModelSource {
   readonly model: Model;
   readonly isOffline = true;
+  readonly resolve = async (): Promise<string> => OFFLINE_MODEL;
+  readonly nameOf = (): string => OFFLINE_MODEL;
+  readonly cacheRule = (): undefined => undefined;
+  readonly askPrices = async (): Promise<void> => undefined;
   readonly #isOllamaEmpty: boolean;
 
   constructor(configured: readonly ModelConfig[], isOllamaEmpty: boolean, model = createOfflineModel()) {
@@ -325,22 +329,6 @@ export class OfflineModels extends KnownWindows implements ModelSource {
   describe(): string {
     const hint = this.#isOllamaEmpty ? " An Ollama answers but has no model: `ollama pull` one." : "";
     return `offline: not a language model, it only quotes. Set OPENAI_API_KEY or llm.base_url for one.${hint}`;
-  }
-
-  resolve(): Promise<string> {
-    return Promise.resolve(OFFLINE_MODEL);
-  }
-
-  nameOf(): string {
-    return OFFLINE_MODEL;
-  }
-
-  cacheRule(): undefined {
-    return undefined;
-  }
-
-  askPrices(): Promise<void> {
-    return Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ModelConfig, serverOf, type ServerConfig } from "../config/config.ts";
-import type { Anchor } from "../core/calibration.ts";
-import type { ModelPrice } from "../core/cost.ts";
-import type { CacheRule } from "./caches/rules.ts";
-import type { KnownWindow } from "./catalog/known-windows.ts";
-import type { LearnedSource, WindowEvidence } from "./catalog/window-evidence.ts";
 import type { LearnedModel } from "./catalog/learned-models.ts";
 import { type Model, ModelError } from "./model.ts";
 import type { Models, ModelsConfig, ModelSource } from "./models.ts";
@@ -59,6 +54,21 @@ export class SeveralModels implements Models {
     };
   }
 
+  // By the server of the model.
+  readonly resolve: Models["resolve"] = async (model, signal) => this.#of(model).resolve(model, signal);
+  readonly nameOf: Models["nameOf"] = (model) => this.#of(model).nameOf(model);
+  readonly windowOf: Models["windowOf"] = (model, configured) => this.#of(model).windowOf(model, configured);
+  readonly knownWindow: Models["knownWindow"] = (model, configured) =>
+    this.#of(model).knownWindow(model, configured);
+  readonly learnWindow: Models["learnWindow"] = (model, ...window) =>
+    this.#of(model).learnWindow(model, ...window);
+  readonly evidenceOf: Models["evidenceOf"] = (model) => this.#of(model).evidenceOf(model);
+  readonly factorOf: Models["factorOf"] = (model) => this.#of(model).factorOf(model);
+  readonly learnFactor: Models["learnFactor"] = (model, report) => this.#of(model).learnFactor(model, report);
+  readonly seesImages: Models["seesImages"] = (model) => this.#of(model).seesImages(model);
+  readonly priceOf: Models["priceOf"] = (model) => this.#of(model).priceOf(model);
+  readonly cacheRule: Models["cacheRule"] = (model) => this.#of(model).cacheRule(model);
+
   get isOffline(): boolean {
     return this.#sources.byDefault.source.isOffline;
   }
@@ -98,54 +108,10 @@ export class SeveralModels implements Models {
     }
   }
 
-  async resolve(configured: string, signal?: AbortSignal): Promise<string> {
-    return this.#of(configured).resolve(configured, signal);
-  }
-
-  nameOf(configured: string): string | undefined {
-    return this.#of(configured).nameOf(configured);
-  }
-
   async recallLearned(): Promise<readonly LearnedModel[]> {
     this.#hasRecalled = true;
     const learned = await Promise.all(this.#all().map(async (source) => source.recallLearned()));
     return learned.flat();
-  }
-
-  windowOf(model: string, configured: number): number {
-    return this.#of(model).windowOf(model, configured);
-  }
-
-  knownWindow(model: string, configured: number): KnownWindow {
-    return this.#of(model).knownWindow(model, configured);
-  }
-
-  evidenceOf(model: string): WindowEvidence {
-    return this.#of(model).evidenceOf(model);
-  }
-
-  learnWindow(model: string, tokens: number, source?: LearnedSource): void {
-    this.#of(model).learnWindow(model, tokens, source);
-  }
-
-  factorOf(model: string): number {
-    return this.#of(model).factorOf(model);
-  }
-
-  learnFactor(model: string, report: Anchor): void {
-    this.#of(model).learnFactor(model, report);
-  }
-
-  seesImages(model: string): boolean {
-    return this.#of(model).seesImages(model);
-  }
-
-  priceOf(model: string): ModelPrice | undefined {
-    return this.#of(model).priceOf(model);
-  }
-
-  cacheRule(model: string): CacheRule | undefined {
-    return this.#of(model).cacheRule(model);
   }
 
   async askPrices(signal: AbortSignal): Promise<void> {

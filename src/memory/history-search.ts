@@ -246,9 +246,14 @@ const LAST_DAYS = /^(?:the |in the |over the )?(?:last|past) (?<span>\S{1,12} (?
 const SINCE = /^(?:since|from|seit)\s/iu;
 /** "From 3 to 7 May" has two ends. */
 const RANGE = /(?<!\p{L})(?:to|until|till|bis)(?!\p{L})|[–/]/iu;
-const AFTER = /^after\s/iu;
-const UNTIL = /^(?:until|till|up to|bis)\s/iu;
-const BEFORE = /^before\s/iu;
+/** Of each wording of an open period: what stands there for its days, and which end is open. */
+const OPEN: readonly (readonly [words: RegExp, instead: string, boundsOf: (days: DayRange) => Period])[] = [
+  [LAST_DAYS, "$<span> ago", ({ from }) => ({ from, to: null })],
+  [SINCE, "", ({ from }) => ({ from, to: null })],
+  [/^after\s/iu, "", ({ to }) => ({ from: dayBeside(to, 1), to: null })],
+  [/^(?:until|till|up to|bis)\s/iu, "", ({ to }) => ({ from: null, to })],
+  [/^before\s/iu, "", ({ from }) => ({ from: null, to: dayBeside(from, -1) })],
+];
 
 /**
  * The days that a model asks for: `2026-05-07`, `2026-05-01/2026-05-07`, "last week", "since March", "before 3 May". Of a time
@@ -257,23 +262,11 @@ const BEFORE = /^before\s/iu;
  */
 export function askedPeriod(text: string, today: string): Period | null {
   const asked = text.trim();
-  const length = LAST_DAYS.exec(asked)?.groups?.["span"];
-  if (length !== undefined) return open(daysOf(`${length} ago`, today), ({ from }) => ({ from, to: null }));
-  if (SINCE.test(asked) && !RANGE.test(asked))
-    return open(daysOf(asked.replace(SINCE, ""), today), ({ from }) => ({ from, to: null }));
-  if (AFTER.test(asked))
-    return open(daysOf(asked.replace(AFTER, ""), today), ({ to }) => ({ from: dayBeside(to, 1), to: null }));
-  if (UNTIL.test(asked))
-    return open(daysOf(asked.replace(UNTIL, ""), today), ({ to }) => ({ from: null, to }));
-  if (BEFORE.test(asked))
-    return open(daysOf(asked.replace(BEFORE, ""), today), ({ from }) => {
-      return { from: null, to: dayBeside(from, -1) };
-    });
-  return daysOf(asked, today);
-}
-
-function open(days: DayRange | null, bounds: (days: DayRange) => Period): Period | null {
-  return days === null ? null : bounds(days);
+  const open = OPEN.find(([words]) => words.test(asked));
+  if (open === undefined || (open[0] === SINCE && RANGE.test(asked))) return daysOf(asked, today);
+  const [words, instead, boundsOf] = open;
+  const days = daysOf(asked.replace(words, instead), today);
+  return days === null ? null : boundsOf(days);
 }
 
 /** From the first to the last day that a text names. */

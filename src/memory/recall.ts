@@ -99,7 +99,7 @@ export class Recall {
    * @returns the best first; empty if nothing fits
    */
   async find(query: RecallQuery, explaining?: Explaining): Promise<EntryReference[]> {
-    return this.#said(query, await this.rank(query, explaining));
+    return this.#search.said(query.channel, await this.rank(query, explaining), query.signal);
   }
 
   /** The same, as seqs. */
@@ -138,7 +138,7 @@ export class Recall {
       remembered = memories.best(wider, found.memories, found.definitions);
     }
     const close = await near;
-    const entries = await this.#said(inChannel, joined(found.seqs, close, query));
+    const entries = await this.#search.said(asked.channel, joined(found.seqs, close, query), query.signal);
     return {
       entries,
       memories: await withPagesAndEnded(
@@ -169,10 +169,6 @@ export class Recall {
     const entries = leastCoverage > 0 || to < from ? null : { channel, from, to, limit };
     if (entries === null && memories === null) return null;
     return this.#meaning.find({ text: newest(text), entries, memories, signal });
-  }
-
-  async #said({ channel, signal }: RecallQuery, seqs: readonly Seq[]): Promise<EntryReference[]> {
-    return this.#search.said(channel, seqs, signal);
   }
 
   /** Searches by words. The words of definitions take a second search, only where the text has a defined term. */

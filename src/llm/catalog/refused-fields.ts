@@ -21,14 +21,11 @@ export class RefusedFields {
   }
 
   learn(model: string, refused: readonly Refused[]): void {
-    for (const one of refused) if (this.#add(model, one)) this.#keep(model, one);
+    for (const one of refused) if (this.recall(model, one)) this.#keep(model, one);
   }
 
-  recall(model: string, refused: Refused): void {
-    this.#add(model, refused);
-  }
-
-  #add(model: string, refused: Refused): boolean {
+  /** @returns whether it is new */
+  recall(model: string, refused: Refused): boolean {
     const before = this.of(model);
     if (before.some(({ field, value }) => field === refused.field && value === refused.value)) return false;
     this.#byModel.set(model, [...before, refused]);
