@@ -34,7 +34,6 @@ const BACKOFF = { fromMs: 500, toMs: 30_000 };
  */
 export class ChannelActor {
   readonly #parts: ActorParts;
-  /** The channel's agent, with the tools of this channel. */
   readonly agent: Agent;
   readonly history: GuardedHistory;
   readonly compactor: ChannelCompactor;

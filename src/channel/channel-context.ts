@@ -16,12 +16,15 @@ import type { Events } from "../telemetry/events.ts";
 import type { Agent } from "../turn/agent.ts";
 import { type CallGate, OPEN_GATE } from "../turn/call-gate.ts";
 import type { WaitedFor } from "../turn/context-sources.ts";
-import type { Compaction } from "./compaction/compaction.ts";
 import type { Outbox } from "./delivery/outbox.ts";
 import type { GuardedHistory, HistoryMutex } from "./guarded-history.ts";
 import type { Guests } from "./guests.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { ContextRecorder } from "./turns/context-recorder.ts";
+import type { Breaker } from "../compactor/breaker.ts";
+import type { CompactorTiming } from "../compactor/target.ts";
+import type { CompactionState, Decision } from "../compactor/policy/policy.ts";
+import type { CompactionQueue } from "../compactor/queue.ts";
 
 export interface SharedParts {
   readonly store: Store;
@@ -41,7 +44,6 @@ export interface SharedParts {
   readonly createMutex?: () => HistoryMutex;
   /** Other daemons may write to the same database; default: true. */
   readonly othersWrite?: boolean;
-  /** Most wake-ups that wait in one mailbox. */
   readonly mailboxSize: number;
   /** Whether any channel shares memories that an agent may see; default: true. Must not wait. */
   readonly isShared?: (agent: AgentConfig) => boolean;
@@ -59,7 +61,6 @@ export interface ActorParts
   extends SharedParts, Pick<ChannelRow, "address" | "kind" | "workspace" | "place"> {
   readonly owner: Owner;
   readonly agent: Agent;
-  /** Other agents that answer there. */
   readonly guests: Guests;
   readonly compactorAgent: Summariser;
   readonly platform: Platform;
@@ -69,11 +70,9 @@ export interface ActorParts
   readonly onLost: () => void;
 }
 
-/** An actor's state, for status reports. */
 export interface ActorStatus {
   /** Milliseconds; null: no turn runs. */
   readonly turnRunningForMs: number | null;
-  /** Messages that wait for an answer. */
   readonly due: number;
   /** Messages up to here belong to a turn, or to none. */
   readonly takenTo: Seq;
@@ -171,7 +170,6 @@ export interface CallGates {
   settled(channel: ChannelId, releases: readonly string[]): Promise<void>;
 }
 
-/** Every call runs. */
 export const OPEN_GATES: CallGates = {
   of: () => OPEN_GATE,
   releases: () => false,
@@ -187,3 +185,12 @@ export interface ChannelBoard {
 }
 
 export type BoardOutbox = Pick<Outbox, "add" | "split">;
+
+/** Parts that the compactors of all channels share. */
+export interface Compaction {
+  readonly queue: CompactionQueue;
+  readonly breaker: Breaker;
+  readonly timing: CompactorTiming;
+  /** The pure decision; the protocol's fuzz puts wrong ones here. Default: the real one. */
+  readonly decide?: (state: CompactionState) => Decision;
+}

@@ -19,7 +19,6 @@ export interface DueWork {
   readonly agent?: AgentId | undefined;
 }
 
-/** Notifies channels of changes in their logs. */
 interface ChannelNews {
   announce(channel: ChannelId, appended: Appended): void;
   changed(channel: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void>;

@@ -23,7 +23,9 @@ import { outdatedDrafts } from "./outdated-drafts.ts";
 /** Serialises the changes of a history, each with its write and its reads. */
 export type HistoryMutex = Pick<Mutex, "isLocked" | "runExclusive">;
 
-export interface HistoryOptions {
+type Changes = Pick<ChannelSnapshot, "takenBack" | "takenBackHere" | "lastDeletion">;
+
+interface HistoryOptions {
   readonly mutex?: HistoryMutex | undefined;
   readonly othersWrite?: boolean | undefined;
 }
@@ -38,14 +40,10 @@ export class GuardedHistory {
   readonly #mutex: HistoryMutex;
   readonly #othersWrite: boolean;
   #history: History;
-  /** Number of edits and deletions as of the last fold of the rows. */
-  #takenBack: number;
-  /** Of them, those of this channel alone, without a thread's channel. */
-  #takenBackHere: number;
+  /** Edits and deletions as of the last fold of the rows; `lastDeletion` null: all are marked as known to turns. */
+  #folded: Changes;
   /** Edits that were noted since then; the database counts each as a change, too. */
   #noted = 0;
-  /** The last deletion as of these rows, if it is not marked as known to turns; null: all are. */
-  #lastDeletion: string | null;
   #folds = 0;
   /** Number of deletions reported from other channels, and how many of them were checked. */
   #doubts = 0;
@@ -55,22 +53,15 @@ export class GuardedHistory {
   constructor(
     store: Store,
     owner: Owner,
-    {
-      history,
-      takenBack,
-      takenBackHere,
-      lastDeletion,
-    }: Pick<ChannelSnapshot, "history" | "takenBack" | "takenBackHere" | "lastDeletion">,
+    snapshot: Pick<ChannelSnapshot, "history"> & Changes,
     { mutex = new Mutex(), othersWrite = true }: HistoryOptions = {},
   ) {
     this.#mutex = mutex;
     this.#othersWrite = othersWrite;
     this.#store = store;
     this.#owner = owner;
-    this.#history = history;
-    this.#takenBack = takenBack;
-    this.#takenBackHere = takenBackHere;
-    this.#lastDeletion = lastDeletion;
+    this.#history = snapshot.history;
+    this.#folded = changesOf(snapshot);
   }
 
   /** The history once all changes under way are in it. An immutable value: it does not change under its reader. */
@@ -129,7 +120,6 @@ export class GuardedHistory {
     });
   }
 
-  /** Settles a turn in one transaction. */
   async settle(turn: TurnRange, settlement: Settlement, at: Date): Promise<Settled> {
     return this.#mutex.runExclusive(async () => {
       const settled = await this.#store.turns.settle(this.#owner, turn, settlement, at);
@@ -225,10 +215,8 @@ export class GuardedHistory {
     if (snapshot.channel.epoch !== epoch)
       throw new StaleEpochError(`epoch ${epoch} of channel ${channel} is over`);
     this.#history = snapshot.history;
-    this.#takenBack = snapshot.takenBack;
-    this.#takenBackHere = snapshot.takenBackHere;
+    this.#folded = changesOf(snapshot);
     this.#noted = 0;
-    this.#lastDeletion = snapshot.lastDeletion;
     this.#folds++;
     this.#settledDoubts = doubts;
     return snapshot;
@@ -241,12 +229,12 @@ export class GuardedHistory {
 
   /** Number of edits and deletions that this history knows. */
   get knownChanges(): number {
-    return this.#takenBack + this.#noted;
+    return this.#folded.takenBack + this.#noted;
   }
 
   /** The same of this channel alone, without a thread's channel. */
   get knownChangesHere(): number {
-    return this.#takenBackHere + this.#noted;
+    return this.#folded.takenBackHere + this.#noted;
   }
 
   /** Whether there are edits or deletions, by any daemon, that this history does not know. */
@@ -256,7 +244,7 @@ export class GuardedHistory {
 
   /** Whether a text was edited or deleted, by any daemon, since the last fold. */
   async isOutdated(): Promise<boolean> {
-    return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.#takenBack;
+    return (await this.#store.memories.takenBack(this.#owner.channel)) !== this.#folded.takenBack;
   }
 
   /**
@@ -287,10 +275,10 @@ export class GuardedHistory {
 
   /** Marks the deletions as of the last fold as known to turns; no turn runs. @returns false: there are later deletions */
   async #knowsDeletions(): Promise<boolean> {
-    const last = this.#lastDeletion;
+    const last = this.#folded.lastDeletion;
     if (last === null) return true;
     const isAll = await this.#store.log.knowDeletions(this.#owner, last);
-    if (isAll && this.#lastDeletion === last) this.#lastDeletion = null;
+    if (isAll && this.#folded.lastDeletion === last) this.#folded = { ...this.#folded, lastDeletion: null };
     return isAll;
   }
 
@@ -409,6 +397,11 @@ function staleReferences(entries: readonly Entry[], from: Seq): Seq[] {
 function mayOutdate(entry: Entry): boolean {
   if (entry.kind === "tool_result") return entry.references.length > 0;
   return isEditNotice(entry);
+}
+
+/** Without the rest of the snapshot, which would hold its history. */
+function changesOf({ takenBack, takenBackHere, lastDeletion }: Changes): Changes {
+  return { takenBack, takenBackHere, lastDeletion };
 }
 
 /** Only the channel's owner writes such entries. */

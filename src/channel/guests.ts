@@ -7,7 +7,6 @@ import type { AgentId } from "../core/ids.ts";
 import type { Team } from "../core/team.ts";
 import type { Agent } from "../turn/agent.ts";
 
-/** The other agents that answer in a channel. */
 export interface Guests {
   readonly team: Team;
   /** An agent that answers there; undefined: it does not. */

@@ -33,7 +33,6 @@ export interface HomeKeeperParts {
   readonly daemon: string;
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
-  /** Number of entries without a summary from which a channel counts as having work. */
   readonly rawEntries: () => number;
   /** Called when work of acquired partitions is resumed: other work may wait there. Must not throw. */
   readonly onTakenUp: () => void;
@@ -130,7 +129,9 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
       await this.#parts.renewal.review();
       this.#warned = null;
     } catch (error) {
-      this.#warn(error);
+      const why = errorMessage(error);
+      if (why !== this.#warned) this.#parts.log.warn({ why }, "due_channels_unknown");
+      this.#warned = why;
     }
     return this.#parts.lookMs ?? LOOK_MS;
   }
@@ -178,12 +179,5 @@ export class HomeKeeper implements HomesListener, AsyncDisposable {
     const { held } = homes;
     if (held.length === 0) return;
     resumption.wakeDue(await store.partitions.due(held, platforms, OVERDUE_MS));
-  }
-
-  #warn(error: unknown): void {
-    const why = errorMessage(error);
-    if (why === this.#warned) return;
-    this.#warned = why;
-    this.#parts.log.warn({ why }, "due_channels_unknown");
   }
 }

@@ -25,7 +25,6 @@ export interface Staffing {
     /** Default: no other agent answers there. */
     readonly guests?: Guests;
   };
-  /** Whether a channel's answers are shown while they are written. */
   streams(channel: ChannelRow): boolean;
 }
 
@@ -36,7 +35,6 @@ export interface Made {
   readonly streams: boolean;
 }
 
-/** A new, unused actor. */
 export interface LoadedActor {
   readonly actor: ChannelActor;
   /** Null: no adapter can deliver to its channel. */
@@ -125,24 +123,17 @@ export class ActorLoader {
     return { actor, made: isServed ? { channel, staffed, streams } : null, begin };
   }
 
-  /** Takes a channel if necessary, and reads its log. */
   async #read(id: ChannelId): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
-    const { homes } = this.#parts;
+    const { homes, store } = this.#parts;
     const partitionEpoch = await homes.epochOf(id);
-    return this.#reads.add(async () => this.#takeAndRead(id, partitionEpoch));
-  }
-
-  async #takeAndRead(
-    id: ChannelId,
-    partitionEpoch: number | null,
-  ): Promise<{ readonly epoch: number; readonly snapshot: ChannelSnapshot }> {
-    const { store } = this.#parts;
-    const known = this.#epochs.get(id);
-    const epoch = known ?? (await this.#take(id, partitionEpoch));
-    const snapshot = await store.load(id);
-    if (known === undefined || snapshot.channel.epoch === known) return { epoch, snapshot };
-    // Another daemon has taken the channel since it was last used here.
-    return { epoch: await this.#take(id, partitionEpoch), snapshot: await store.load(id) };
+    return this.#reads.add(async () => {
+      const known = this.#epochs.get(id);
+      const epoch = known ?? (await this.#take(id, partitionEpoch));
+      const snapshot = await store.load(id);
+      if (known === undefined || snapshot.channel.epoch === known) return { epoch, snapshot };
+      // Another daemon has taken the channel since it was last used here.
+      return { epoch: await this.#take(id, partitionEpoch), snapshot: await store.load(id) };
+    });
   }
 
   /** @throws NotHomeError if another daemon has taken the channel's partition, reported or not */

@@ -53,7 +53,6 @@ export class ChannelRegistry {
     return [...this.#actors];
   }
 
-  /** Whether a channel's actor is in memory or being loaded. */
   has(id: ChannelId): boolean {
     return this.#actors.has(id);
   }

@@ -68,7 +68,6 @@ export class AskedWork {
     this.#redo = null;
   }
 
-  /** Answers all callers with a failure. */
   fail(reason: string): void {
     this.answerForced({ kind: "failed", reason });
     this.answerRedo({ kind: "failed", reason });

@@ -6,7 +6,6 @@
 
 import type { Job, Landed, Tier, SummaryDraft } from "../core/compaction.ts";
 import { errorMessage } from "../core/errors.ts";
-import type { History } from "../core/history.ts";
 import { StaleEpochError } from "../store/database/errors.ts";
 import type { JobEnd } from "./job-runner.ts";
 import type { SecondTryReason } from "./summary/second-try.ts";
@@ -17,7 +16,7 @@ import { LookTimer } from "./look-timer.ts";
 import { BackoffTimer } from "../async/backoff.ts";
 import { leadTokens } from "./policy/lead.ts";
 import { countLive, mustProgress, PRIORITY, priorityOf } from "./policy/priority.ts";
-import type { Events, WeirEvent } from "../telemetry/events.ts";
+import type { WeirEvent } from "../telemetry/events.ts";
 
 /** Of a slot in the queue of all channels. */
 type State = { readonly kind: "idle" } | { readonly kind: "queued" } | Working;
@@ -28,7 +27,6 @@ interface Working {
   job: Job | null;
   /** A summariser is asked which memories have changed. */
   isRevising: boolean;
-  /** Aborts the attempt. */
   readonly abandon: AbortController;
 }
 
@@ -245,7 +243,7 @@ export class ChannelCompactor {
   }
 
   /** Decides by the current state. If a forced compaction is impossible, its caller is answered. */
-  async #decide(): Promise<Decision & { readonly liveSummaries: number; readonly history: History }> {
+  async #decide(): Promise<Decision & { readonly liveSummaries: number }> {
     const { target, events } = this.#parts;
     const state = await this.#compactionState();
     const decision = (this.#parts.decide ?? decide)(state);
@@ -267,7 +265,7 @@ export class ChannelCompactor {
     } else this.#blocked = null;
     if (decision.kind === "idle")
       this.#asked.answerForced({ kind: "nothing", reason: "there is nothing to summarise" });
-    return { ...decision, history: state.history, liveSummaries: countLive(state.history) };
+    return { ...decision, liveSummaries: countLive(state.history) };
   }
 
   async #compactionState(): Promise<CompactionState> {
@@ -406,8 +404,29 @@ export class ChannelCompactor {
     }
   }
 
-  #tell(job: Job, news: JobNews): void {
-    tellOfJob(this.#parts.events, this.#parts.target.channel, job, news);
+  /** Emits an event for a step of a job. */
+  #tell(
+    { id, kind, tier, fromSeq, toSeq, sourceTokens }: Job,
+    { phase, ms = 0, summary, memories = 0, reason, secondTries = [] }: JobNews,
+  ): void {
+    const { events, target } = this.#parts;
+    events.emit({
+      type: "compaction",
+      channel: target.channel,
+      job: id,
+      phase,
+      kind,
+      tier,
+      fromSeq,
+      toSeq,
+      tokensBefore: sourceTokens,
+      tokensAfter: summary?.tokens ?? null,
+      memories,
+      model: summary === undefined ? null : (summary.model ?? summary.kind),
+      ms,
+      reason: reason ?? null,
+      ...(secondTries.length > 0 && { secondTries }),
+    });
   }
 
   #landed(end: Extract<JobEnd, { kind: "committed" }>, ms: number): void {
@@ -444,7 +463,6 @@ export class ChannelCompactor {
 
 const CHANNEL_CLOSES: ForcedOutcome = { kind: "failed", reason: "the channel is being closed" };
 
-/** A job's report at one phase. */
 interface JobNews {
   readonly phase: Extract<WeirEvent, { type: "compaction" }>["phase"];
   /** Duration in this process; default: 0. */
@@ -457,30 +475,4 @@ interface JobNews {
   readonly reason?: string;
   /** Why its summaries were asked for once more; default: none was. */
   readonly secondTries?: readonly SecondTryReason[];
-}
-
-/** Emits an event for a step of a channel's job. @param channel as `formatAddress` writes it */
-function tellOfJob(
-  events: Events,
-  channel: string,
-  { id, kind, tier, fromSeq, toSeq, sourceTokens }: Job,
-  { phase, ms = 0, summary, memories = 0, reason, secondTries = [] }: JobNews,
-): void {
-  events.emit({
-    type: "compaction",
-    channel,
-    job: id,
-    phase,
-    kind,
-    tier,
-    fromSeq,
-    toSeq,
-    tokensBefore: sourceTokens,
-    tokensAfter: summary?.tokens ?? null,
-    memories,
-    model: summary === undefined ? null : (summary.model ?? summary.kind),
-    ms,
-    reason: reason ?? null,
-    ...(secondTries.length > 0 && { secondTries }),
-  });
 }

@@ -110,7 +110,8 @@ export class JobRunner {
         attempts: tried.attempts,
         modelsLeft: models.length - tried.models - 1,
         mustProgress: run.mustProgress,
-        refusedBefore: await this.#refusedBefore(job),
+        refusedBefore:
+          job.kind === "redo" ? await this.#parts.store.jobs.refusedRedos(job, REJECTION_KINDS) : 0,
       });
       switch (step.do) {
         case "half":
@@ -205,7 +206,8 @@ export class JobRunner {
   async #material(job: Job, windowTokens: number): Promise<Material> {
     const { store } = this.#parts;
     const { fromSeq, toSeq, kind } = job;
-    const summaries = await this.#summaries(job);
+    // Memory learns of a deletion a moment after its commit.
+    const summaries = await store.currentSummaries(job.channel);
     // A stretch written ahead has no background, so that a deletion elsewhere does not void it.
     const isAlone = kind === "leaf" && job.isAhead === true;
     const neighbour = isAlone
@@ -229,14 +231,6 @@ export class JobRunner {
     return { ...common, entries: null, summaries: [...(merged.length > 0 ? merged : replaced), ...edits] };
   }
 
-  /**
-   * Read from the log: memory learns of a deletion a moment after its commit. A deletion after this read voids the job,
-   * whose row is written already.
-   */
-  async #summaries({ channel }: Job): Promise<readonly Summary[]> {
-    return this.#parts.store.currentSummaries(channel);
-  }
-
   /** The sources of a merged summary may be older than an edit: the current texts are added as one more source. */
   async #edits(job: Job): Promise<Summary[]> {
     const { store, agent } = this.#parts;
@@ -248,7 +242,6 @@ export class JobRunner {
     return [{ fromSeq, toSeq, span: null, level: 1, kind: "model", text, tokens, needsRedo: false }];
   }
 
-  /** Tokens of the summary's sources. */
   async #sourceTokens(job: Job, { entries, summaries }: Material): Promise<number> {
     if (job.kind === "leaf") return job.sourceTokens;
     if (entries !== null) return this.#parts.store.log.tokensOf(job.channel, job.fromSeq, job.toSeq);
@@ -293,10 +286,6 @@ export class JobRunner {
     const { log } = this.#parts.store;
     if (kind === "redo") return (await log.tokensLeft(channel, fromSeq, toSeq)) < MIN_SOURCE_TOKENS;
     return kind === "leaf" && !(await log.hasText(channel, fromSeq, toSeq));
-  }
-
-  async #refusedBefore(job: Job): Promise<number> {
-    return job.kind === "redo" ? this.#parts.store.jobs.refusedRedos(job, REJECTION_KINDS) : 0;
   }
 
   async #again(job: Job): Promise<Job | null> {

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import PQueue from "p-queue";
 
-/** A compaction that waits for a slot. */
-export interface QueuedWork {
+interface QueuedWork {
   /** The compactor that queued it. A channel that was closed and loaded again has a new one; both may wait. */
   readonly owner: object;
-  /** Higher priorities run first. */
   readonly priority: number;
   /** Must not throw. */
   readonly run: () => Promise<void>;

@@ -9,9 +9,7 @@ export interface Summariser extends WorkerAgent {
   readonly compaction: CompactionConfig;
   readonly model: RetryingModel;
   readonly digester: Digester;
-  /** Output tokens for the summariser's reasoning. */
   readonly thinkingAllowance: number;
-  /** Model calls of one attempt, over all parts of a long range. */
   readonly maxCalls: number;
   noticeText(messages: number): string;
   /** The configured summariser, then the fallbacks. */

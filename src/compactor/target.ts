@@ -38,7 +38,6 @@ export interface CompactionTarget {
   relieve(): Promise<boolean>;
   /** May notify people in the channel. Must not throw. */
   onCommitted(plan: JobPlan, messages: number): void;
-  /** Another daemon has taken over the channel. */
   onLost(error: StaleEpochError): void;
 }
 
@@ -66,9 +65,7 @@ export type ForcedOutcome =
 export interface CompactorTiming {
   /** Shortest time between two checks: a busy channel is not measured at each message. */
   readonly lookEveryMs: number;
-  /** After a failure of the model. */
   readonly modelBackoff: Backoff;
-  /** After a failure of the database. */
   readonly databaseBackoff: Backoff;
 }
 

@@ -18,7 +18,6 @@ import type { Entry } from "../core/entry.ts";
 import { type History, type TurnRange, type TurnView, turnView } from "../core/history.ts";
 import type { Seq, TurnId } from "../core/ids.ts";
 import type { LineBefore } from "../text/line-head.ts";
-import { type Pruning, stubbedTo } from "./pruning.ts";
 import { estimateMessage, joinedTokens, type Renderer, type RenderOptions } from "./render.ts";
 
 /** The part that is made again for each turn, and never stored. */
@@ -138,7 +137,7 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
     segment("history", "raw history", turns.take(before)),
     segment("due", "messages to answer", turns.take(pictured(due))),
     // After the messages to answer, which are thus in the prefix of the next turn's request.
-    segment("dynamic", "now, people, recalled", turns.take(counted([{ role: "user", text: now.text }]))),
+    segment("dynamic", "now, people, recalled", turns.take([counted({ role: "user", text: now.text })])),
     segment(
       "turn",
       "this turn's tool calls",
@@ -190,8 +189,8 @@ interface Shown extends Counted {
   readonly entry: Entry;
 }
 
-function counted(messages: readonly ModelMessage[]): Counted[] {
-  return messages.map((message) => ({ message, tokens: estimateMessage(message) }));
+function counted(message: ModelMessage): Counted {
+  return { message, tokens: estimateMessage(message) };
 }
 
 /** Alternates roles: inserts missing fillers, and counts a message that joins the one before it as a line. */
@@ -270,4 +269,33 @@ function segment(key: SegmentKey, label: string, parts: readonly Counted[]): Seg
 
 export function isToolEntry(entry: Entry): boolean {
   return entry.kind === "tool_call" || entry.kind === "tool_result";
+}
+
+/** Which tool results of earlier turns a request shortens. */
+export interface Pruning {
+  /** Turns before the running one whose results stay whole. Every turn with an entry in the view counts, even without calls. */
+  readonly wholeTurns: number;
+  /** Number of turns whose results are shortened at once. */
+  readonly stepTurns: number;
+  /** Estimated tokens of the whole request below which all results stay whole. */
+  readonly fromTokens: number;
+}
+
+/**
+ * The last entry whose result is shortened. It moves in steps of whole turns, since each move changes a prefix that the
+ * provider has cached. Pure: it depends on the entries alone.
+ * @param entries of earlier turns, in the order of the view
+ * @param pruning null: all results stay whole; undefined: none does
+ */
+export function stubbedTo(entries: readonly Entry[], pruning: Pruning | null | undefined): Seq {
+  if (pruning === null) return 0;
+  if (pruning === undefined || pruning.wholeTurns === 0) return Infinity;
+  // A turn is identified by the last message that it answers.
+  const last = new Map<Seq, Seq>();
+  for (const entry of entries)
+    if (entry.kind !== "user" && entry.after !== null) last.set(entry.after, entry.seq);
+  const ends = [...last.values()];
+  const old = Math.max(0, ends.length - pruning.wholeTurns);
+  const short = Math.floor(old / pruning.stepTurns) * pruning.stepTurns;
+  return ends[short - 1] ?? 0;
 }

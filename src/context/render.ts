@@ -192,7 +192,6 @@ export class Renderer {
     return (this.#fillers[kind] = { message, tokens: estimateMessage(message) });
   }
 
-  /** The text before the pictures of a result. */
   imagesText(values: Parameters<EntryTexts["resultImages"]>[0]): string {
     return this.#texts.resultImages(values);
   }
@@ -254,7 +253,6 @@ export class Renderer {
     return by === this.#as.self ? "you" : this.#as.nameOf(by);
   }
 
-  /** Whether another agent wrote it. */
   #isForeign(entry: Entry): entry is AssistantEntry | ToolCallEntry | ToolResultEntry {
     if (!("turnId" in entry)) return false;
     const { agent = null }: { agent?: AgentId | null } = entry;
@@ -410,7 +408,6 @@ export function unseenParts({ of, gaps }: Pick<UnseenAnswer, "of" | "gaps">): {
   return { kind: isEnd ? "end" : "middle", missing, of };
 }
 
-/** A notice of missed messages. */
 export function absenceText(
   { kind, from, to }: Absence,
   time: Pick<TimeFormat, "minute">,

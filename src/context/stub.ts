@@ -1,6 +1,5 @@
 import { sliceWhole } from "../text/text.ts";
 
-/** The sizes of shortened tool results. */
 export interface StubSize {
   /** Longest result that stays whole, in UTF-16 units. */
   readonly stubOver: number;

@@ -4,7 +4,6 @@ import { type Budget, partAt } from "./usage.ts";
 
 /** The room for live summaries in a request, and the longest text of each. Pure; all sizes are estimated tokens. */
 
-/** The shortest cap of a summary. */
 const MIN_SUMMARY_CAP = 64;
 /** A leaf is asked for 120 English words, also in a small window, as long as so many such leafs fit. */
 const LEAST_LEAF = 210;
@@ -36,7 +35,6 @@ export function summarySizes(
   return { summaryCap: leafCap(room), summaryRoom: room };
 }
 
-/** A level's part of the room. */
 export function levelPart(room: number, level: number): number {
   return room * (LEVELS[level]?.share ?? 0);
 }

@@ -5,7 +5,6 @@ import type { AgentConfig } from "../config/config.ts";
 
 /** The room for a request in a model's window, and the tiers' thresholds. */
 export interface Budget {
-  /** Tokens of the model's window. */
   readonly window: number;
   /** Tokens kept free for the answer, see `reserveIn`. */
   readonly reserve: number;

@@ -81,7 +81,6 @@ async function beginAgents({ agents }: Setup, models: Models, log: Logger): Prom
   agents.startServers();
 }
 
-/** Options of a daemon's start. */
 export interface BaseOptions extends Pick<Setup, "config" | "bindings"> {
   readonly log: Logger;
   /** Secrets that are masked in the log and in all output; a reload adds to them. Default: those of the configuration. */

@@ -2,7 +2,7 @@ import type { KnownSecrets } from "../admin/secrets.ts";
 import { Budgets } from "../budget/budgets.ts";
 import { CallCounts } from "../budget/call-counts.ts";
 import { ChannelHomes } from "../ownership/channel-homes.ts";
-import type { Compaction } from "../channel/compaction/compaction.ts";
+import type { Compaction } from "../channel/channel-context.ts";
 import type { Homes } from "../ownership/homes.ts";
 import { LostModels } from "../channel/lost-models.ts";
 import { createLiveChannels, type LiveChannels, type LiveChannelsParts } from "../channel/live-channels.ts";
@@ -25,7 +25,6 @@ import type { ConfirmedNames } from "../router/confirmed-names.ts";
 import type { Store } from "../store/store.ts";
 import { type Answering, type CurrentSetup, ownersOf } from "./setup.ts";
 
-/** The base services that the channels need. */
 export type Base = Pick<
   LiveChannelsParts,
   "store" | "indexer" | "features" | "events" | "now" | "platformOf" | "memories" | "log"
@@ -38,7 +37,6 @@ export type Base = Pick<
     readonly names: ConfirmedNames;
   };
 
-/** A daemon's state in its cluster. */
 export interface ClusterVitals extends HomesVitals {
   /** One for each platform whose connections are shared. */
   readonly shards: readonly ShardsVitals[];
@@ -48,7 +46,6 @@ export interface ClusterVitals extends HomesVitals {
 export interface Cluster {
   /** Disposed of with the daemon. */
   readonly homes: Homes;
-  /** This daemon's name in the cluster. */
   readonly name: string;
   /**
    * Takes the daemon's name before the intake opens. Default: no name is taken.

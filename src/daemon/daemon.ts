@@ -3,15 +3,14 @@ import { type ConfigurationState, StatusKeeper } from "../admin/reports/daemon-s
 import type { Budgets } from "../budget/budgets.ts";
 import type { ReloadAnswer } from "../admin/requests/reload-answer.ts";
 import { RequestServer } from "../admin/requests/request-server.ts";
-import type { FolderTexts } from "../channel/channel-context.ts";
-import type { Compaction } from "../channel/compaction/compaction.ts";
+import type { Compaction, FolderTexts } from "../channel/channel-context.ts";
 import type { LiveChannels } from "../channel/live-channels.ts";
 import { Retention } from "../channel/retention.ts";
 import { PARTITIONS } from "../ownership/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/resumption.ts";
 import { OpenFeatures } from "../features/features.ts";
 import { type Base, type Channels, type Cluster, createChannels } from "./channels.ts";
-import { type BaseServices, type BaseOptions, openBaseServices, whileStarting } from "./base-services.ts";
+import { type BaseOptions, type BaseServices, openBaseServices, whileStarting } from "./base-services.ts";
 import { tellOfLostAgents } from "./reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
 import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setup } from "./setup.ts";
@@ -163,7 +162,6 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   };
 }
 
-/** The agents and platforms of channels by the current setup. */
 function answeringFor(
   { store, log, current }: BaseServices,
   platforms: readonly Platform[],
@@ -212,7 +210,6 @@ function deferFirstSteps(
 
 /** Longest wait for joining the cluster before the daemon counts as started, ms; messages are stored meanwhile. */
 const JOIN_MS = 5000;
-/** Limit for a database probe, ms. */
 const PROBE_MS = 2000;
 
 /** @returns undefined: no cluster, so this daemon is home of all channels */
@@ -257,7 +254,6 @@ async function keepHomes(
   };
 }
 
-/** Opens the intake of all platforms, and resumes due work of an earlier run. */
 async function openIntake(
   { config, log }: DaemonOptions,
   { store, resumption, budgets }: Pick<Channels, "resumption" | "budgets"> & Pick<BaseServices, "store">,

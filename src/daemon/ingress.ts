@@ -16,7 +16,6 @@ import type { Base, Channels } from "./channels.ts";
 import type { Config } from "../config/config.ts";
 import type { Transcription } from "../llm/transcription.ts";
 
-/** Names that no person in a channel of these agents may use. */
 type NamesOf = (agent: AgentId, also: readonly AgentId[]) => readonly string[];
 
 type Parts = Omit<Base, "indexer"> &

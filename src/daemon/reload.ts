@@ -27,7 +27,6 @@ import {
 } from "./setup.ts";
 import type { Store } from "../store/store.ts";
 
-/** Parts of a running daemon that a reload changes. */
 export interface ReloadParts extends SetupParts {
   readonly current: CurrentSetup;
   readonly store: Pick<Store, "sharedMemories" | "channels">;
@@ -40,15 +39,8 @@ export interface ReloadParts extends SetupParts {
   readonly lostModels: Pick<LostModels, "start">;
   readonly retention: Pick<Retention, "configure">;
   readonly platforms: readonly Pick<Platform, "name">[];
-  /** The bindings of a configuration. @throws OperatorError if they are not possible */
   readonly bindingsOf: (config: Config) => readonly Binding[];
-  /** Called with each configuration that is put in force. Must not throw. */
   readonly onConfigured: (config: Config) => void;
-}
-
-/** The result of a reload. `prompts`: templates or the files in agents' folders have changed. */
-export interface Reloaded extends Changes {
-  readonly prompts: boolean;
 }
 
 /**
@@ -71,9 +63,10 @@ export class Reloading {
 
   /**
    * Puts a configuration in force, except for settings that need a restart. One at a time. Does nothing without a change.
+   * @returns `prompts`: templates or the files in agents' folders have changed
    * @throws OperatorError that lists its errors, WeirError if the database does not answer; the earlier setup stays in force
    */
-  async put(next: Config): Promise<Reloaded> {
+  async put(next: Config): Promise<Changes & { readonly prompts: boolean }> {
     const { current, store, secrets, names } = this.#parts;
     const before = current.setup;
     const config = takeUp(this.#started, next);

@@ -11,7 +11,6 @@ import { PromptError } from "../prompts/load.ts";
 import { Reloading, type ReloadParts } from "./reload.ts";
 import type { Binding } from "../router/bindings.ts";
 
-/** The source of a running daemon's configuration. */
 export interface ConfigurationSource {
   /**
    * @param isForced accepts files that may be half of a change
@@ -64,7 +63,6 @@ export class Reloader implements AsyncDisposable {
     return this.#state;
   }
 
-  /** All problems of the refused configuration, for the operator; null: none is refused. */
   get problems(): string | null {
     return this.#problems;
   }

@@ -5,11 +5,12 @@ import type { AgentConfig, Config } from "../config/config.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
 import { CHAT_PLATFORMS, chatPlatform } from "../platforms/platforms.ts";
-import { loadPrompts, type LoadedPrompts, promptSources } from "../prompts/load.ts";
+import { type LoadedPrompts, loadPrompts, promptSources } from "../prompts/load.ts";
 import { type Binding, bindingFor, type NameHolds } from "../router/bindings.ts";
 import type { ChannelRow } from "../store/channels/channels.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import { fallbackLog } from "../turn/fallback-log.ts";
+import { sliceWhole } from "../text/text.ts";
+import type { ModelError } from "../llm/model.ts";
 
 /** Everything built from one configuration. Immutable: a reload builds another one. */
 export interface Setup {
@@ -115,4 +116,30 @@ export function ownerRolesOf({ platforms }: Config): Record<string, readonly str
 export function ownersOf({ platforms }: Config, platform: string): readonly string[] {
   const chat = chatPlatform(platform);
   return chat === undefined ? [] : (platforms[chat]?.owners ?? []);
+}
+
+/** Longest part of a provider's text in the line, in characters. */
+const MAX_WHY = 200;
+
+/**
+ * Logs that a fallback has answered for the requested model: once for each model and reason, since every turn may
+ * repeat it.
+ * @param masked masks the secrets in a text
+ */
+export function fallbackLog(
+  log: Logger,
+  masked: (text: string) => string,
+): (answeredBy: string, first: ModelError) => void {
+  const told = new Set<string>();
+  return (answeredBy, { model, kind, reason = kind, status, message }) => {
+    // The key excludes the message, which may contain the request's number.
+    const key = JSON.stringify([model, reason, status]);
+    if (told.has(key)) return;
+    told.add(key);
+    // Masks first: a truncated secret would not be found.
+    log.warn(
+      { model, answeredBy, kind, reason, why: sliceWhole(masked(message), 0, MAX_WHY) },
+      "model_passed_over",
+    );
+  };
 }

@@ -8,7 +8,6 @@ export interface Addressed {
   readonly mentionedRoles?: readonly string[];
 }
 
-/** The agent that a message addresses. */
 export interface Addressee {
   readonly member: TeamMember;
   /** It is the command `/ask`, and no other command. */

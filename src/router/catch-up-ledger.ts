@@ -19,7 +19,6 @@ export interface BindingLedgerOptions {
   readonly registry: Pick<ChannelRegistry, "loaded">;
   readonly waker: Pick<Waker, "mention">;
   readonly channelIds: ChannelIds;
-  /** The binding of a channel; undefined: no binding answers it. */
   readonly bindingOf: (where: ChannelOnPlatform) => Binding | undefined;
   readonly findLetIn: FindLetIn;
 }

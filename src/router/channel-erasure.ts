@@ -10,7 +10,6 @@ export interface ChannelErasureParts extends RedactionParts {
   readonly log: Logger;
 }
 
-/** Channels per look-up. */
 const CHANNELS = 20;
 const AGAIN_MS = 5000;
 

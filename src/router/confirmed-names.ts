@@ -88,8 +88,17 @@ export class ConfirmedNames {
       if (!wanted.has(key)) continue;
       const ids = isAmbiguous(row) ? [] : row.servers.map(({ id }) => id);
       this.#record.set(key, new Set(ids));
-      if (isAmbiguous(row)) this.#tellAmbiguous(platform, row);
-      else if (row.servers.length === 0) this.#tellNone(platform, row);
+      if (isAmbiguous(row))
+        this.#log.warn(
+          { platform, name: row.name, servers: row.servers.map(({ id }) => id) },
+          "name_is_ambiguous: several servers have this name, so it means none of them; " +
+            "write the id of yours in workspaces instead",
+        );
+      else if (row.servers.length === 0)
+        this.#log.warn(
+          { platform, kind: row.kind, name: row.name },
+          "name_means_nothing: no server had this name when Weir first started with it; write the server's id instead",
+        );
     }
     for (const server of servers) this.#tellNamesake(platform, server);
   }
@@ -136,21 +145,6 @@ export class ConfirmedNames {
     const isNews = !this.#told.has(key);
     this.#told.add(key);
     return isNews;
-  }
-
-  #tellNone(platform: string, { kind, name }: ConfirmedName): void {
-    this.#log.warn(
-      { platform, kind, name },
-      "name_means_nothing: no server had this name when Weir first started with it; write the server's id instead",
-    );
-  }
-
-  #tellAmbiguous(platform: string, { name, servers }: ConfirmedName): void {
-    this.#log.warn(
-      { platform, name, servers: servers.map(({ id }) => id) },
-      "name_is_ambiguous: several servers have this name, so it means none of them; " +
-        "write the id of yours in workspaces instead",
-    );
   }
 }
 

@@ -16,17 +16,15 @@ import type { EditOutcome } from "../store/deletion/edits.ts";
 import type { QuotedWords } from "../store/deletion/quotes.ts";
 import type { ReactionRow } from "../store/log/reactions.ts";
 import type { Store } from "../store/store.ts";
-import { redactMessages, REDACTED_AT_ONCE, removeQuotes } from "./redact-messages.ts";
+import { REDACTED_AT_ONCE, redactMessages, removeQuotes, writeThrough } from "./redact-messages.ts";
 import { retryWrite } from "../async/retry.ts";
 import { storableText } from "../text/text.ts";
 import type { Commands } from "./text-commands.ts";
-import { writeThrough } from "./write-through.ts";
 
 export interface MessageChangesParts {
   readonly store: Store;
   readonly registry: Pick<ChannelRegistry, "inMemory">;
   readonly waker: Waker;
-  /** Makes the extract that replaces a summary with a deleted text in it. */
   readonly digesterOf: (channel: ChannelRow) => Digester;
   readonly commands: Pick<Commands, "memoryIn">;
 }

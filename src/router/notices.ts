@@ -48,18 +48,15 @@ export class Notices {
     const parts = partsOf(answerText(answer), platform.capabilities.maxTextLength);
     const card = typeof answer === "string" ? null : answer;
     // A direct message is private already, and a private answer does not last.
-    if (platform.tellAlone !== undefined && kind !== "dm") {
-      const drawn = async (one: Card): Promise<unknown> =>
-        platform.tellAlone?.(channel, author.id, one.summary, one);
-      const written = async (): Promise<unknown> => tellAll(platform, channel, author.id, parts);
-      this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
-    } else if (sign !== null && platform.react !== undefined) this.acknowledge(channel, id, sign);
-    else {
-      const drawn = async (one: Card): Promise<unknown> =>
-        platform.send({ ...noticeOf(channel, id, "card", one.summary), card: one });
-      const written = async (): Promise<unknown> => sendAll(platform, channel, id, parts);
-      this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
-    }
+    const isAlone = platform.tellAlone !== undefined && kind !== "dm";
+    if (!isAlone && sign !== null && platform.react !== undefined) return this.acknowledge(channel, id, sign);
+    const drawn = async (one: Card): Promise<unknown> =>
+      isAlone
+        ? platform.tellAlone?.(channel, author.id, one.summary, one)
+        : platform.send({ ...noticeOf(channel, id, "card", one.summary), card: one });
+    const written = async (): Promise<unknown> =>
+      isAlone ? tellAll(platform, channel, author.id, parts) : sendAll(platform, channel, id, parts);
+    this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
   }
 
   /** Shows a card, or its text if the platform does not draw cards or rejects this one. */

@@ -4,7 +4,8 @@ import type { Digester } from "../store/compaction/extracts.ts";
 import type { Deleted } from "../store/deletion/deletions.ts";
 import type { QuotedWords } from "../store/deletion/quotes.ts";
 import type { Store } from "../store/store.ts";
-import { writeThrough } from "./write-through.ts";
+import type { ChannelId, Seq } from "../core/ids.ts";
+import { retryWrite } from "../async/retry.ts";
 
 export interface RedactionParts {
   readonly store: Pick<Store, "people" | "quotes">;
@@ -77,4 +78,35 @@ export async function removeQuotes(
     async () => store.quotes.remove(channel.id, words, digesterOf(channel)),
     (seq) => (seq === undefined ? null : [seq, null]),
   );
+}
+
+/** A text that has changed, and its notice; null: there is no notice. */
+type ChangedText = readonly [seq: Seq, notedSeq: Seq | null];
+
+/**
+ * Changes texts of a channel in the log, then in the memory of its actor, here or at its home, and in channels that were shown
+ * memories of them.
+ * @param write idempotent
+ * @param changedBy the first text that a result has changed; null: it has changed no text
+ */
+export async function writeThrough<Result>(
+  waker: Pick<Waker, "changed" | "doubt" | "memoriesGone">,
+  channel: ChannelId,
+  write: () => Promise<Result>,
+  changedBy: (result: Result) => ChangedText | null,
+): Promise<Result> {
+  let isInDoubt = true;
+  try {
+    const { result, isRepeated } = await retryWrite(write);
+    isInDoubt = isRepeated;
+    const changed = changedBy(result);
+    if (changed !== null) {
+      await waker.changed(channel, ...changed);
+      await waker.memoriesGone(channel);
+    }
+    return result;
+  } finally {
+    // After a commit whose outcome is unknown, memory may be outdated.
+    if (isInDoubt) await waker.doubt(channel);
+  }
 }

@@ -62,7 +62,6 @@ export interface RouterParts {
   readonly events: Events;
   readonly log: Logger;
   readonly bindings: readonly Binding[];
-  /** In which servers the names in the bindings are valid. */
   readonly names: ConfirmedNames;
   readonly speakers: Speakers;
   /** The agents that can be asked if an agent answers with others; empty if it answers alone. */

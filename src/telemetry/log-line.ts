@@ -3,7 +3,6 @@ import { pino } from "pino";
 import { displayableLine } from "../text/displayable.ts";
 import { formatNumber } from "../text/format.ts";
 
-/** A line of the log as an object. */
 export type LogRecord = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg: string };
 
 const COLORS: ReadonlyMap<string, string> = new Map([

@@ -5,7 +5,6 @@ import { formatLogLine, parseLogLine } from "./log-line.ts";
 import { spanFields } from "./trace-scope.ts";
 import { LogFile, type LogFileOptions } from "./log-file.ts";
 
-/** The targets of log lines, and their forms. */
 export interface LogTargets {
   /** `json`: for pm2 and other collectors; `text`: for people. Left out: no output. */
   readonly stderr?: "json" | "text";

@@ -20,7 +20,6 @@ export interface HeldCalls {
   readonly beside?: WrittenBeside | undefined;
 }
 
-/** Every call runs. */
 export const OPEN_GATE: CallGate = {
   hold: async () => ({ told: new Map() }),
   runReleased: async () => undefined,

@@ -1,6 +1,6 @@
 import type { ContextSources, DueImages, ResultImages } from "../context/assemble.ts";
 import { chooseSections, type SectionScene } from "../context/sections/choose.ts";
-import { builtInSection } from "../context/sections/built-in.ts";
+import { builtInSection } from "../context/sections/list.ts";
 import { sectionLimits } from "../context/sections/fit.ts";
 import type { AgentFile, AskedMessage } from "../context/sections/section.ts";
 import type { BuiltInKind, Section } from "../core/context.ts";
@@ -34,7 +34,6 @@ const MAX_REPLIES = 5;
 const REPLY_LENGTH = 300;
 const QUOTE_LENGTH = 4000;
 
-/** The results of a turn's look-ups. */
 export interface LookedUp {
   /** The best first. */
   readonly recalled: readonly EntryReference[];
@@ -43,9 +42,7 @@ export interface LookedUp {
   readonly attached: Attached;
   /** An extract of the omitted range; null: nothing is omitted, or no extract came in time. */
   readonly extract: OmittedExtract | null;
-  /** The files of the agent's folder that are of this channel alone. */
   readonly channelFiles: readonly AgentFile[];
-  /** Names of those texts of the agent's folder that are active in this channel. */
   readonly activeTexts: readonly string[];
   readonly waitedFor: readonly WaitedFor[];
   /** The look-up of a question ended in time and found nothing. */
@@ -213,7 +210,6 @@ function roomBeside(
   return parts.reduce((left, part) => left - (part?.tokens ?? 0), room - tokensOf(lines));
 }
 
-/** Limits for recalled messages. */
 interface RecalledLimits {
   /** Estimated tokens of all. */
   readonly room: number;

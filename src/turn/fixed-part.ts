@@ -1,8 +1,7 @@
 import { chooseSections } from "../context/sections/choose.ts";
-import { type SectionLimits, sectionLimits } from "../context/sections/fit.ts";
+import { sectionLimits } from "../context/sections/fit.ts";
 import { usableTokens } from "../context/usage.ts";
 import { SUMMARIES_SHARE } from "../core/compaction.ts";
-import type { Section } from "../core/context.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type Agent, budgetOf } from "./agent.ts";
 import { systemText } from "./context-sources.ts";
@@ -49,14 +48,7 @@ function leavingOut(tools: Agent["tools"]): string {
 }
 
 /** The size of an agent's fixed part and its limit, in estimated tokens. */
-function fixedPart(agent: Agent): {
-  readonly sections: readonly Section[];
-  readonly limits: SectionLimits;
-  readonly usable: number;
-  readonly prompt: number;
-  readonly tools: number;
-  readonly room: number;
-} {
+function fixedPart(agent: Agent) {
   const { config, tools, folder } = agent;
   const budget = budgetOf(agent, config.model);
   const usable = usableTokens(budget);

@@ -28,6 +28,5 @@ export type TurnOutcome =
 
 export interface TurnResult {
   readonly outcome: TurnOutcome;
-  /** Time spent waiting for the model, ms. */
   readonly modelMs: number;
 }

@@ -62,7 +62,6 @@ export interface TurnChannel {
   isSteered(): boolean;
   /** Takes it in: this turn answers it too. @returns false: nothing was said */
   takeIn(): Promise<boolean>;
-  /** Replies and pictures of the messages to answer. */
   attached(): Promise<Attached>;
   /** Pictures from the turn's tools, without deleted ones. */
   resultImages(): Promise<readonly ResultImages[]>;

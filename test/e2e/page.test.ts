@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/what-if.ts, src/daemon/http/page/what-if/tune-process.ts, src/daemon/http/page/client/replay.ts, src/daemon/http/page/places/turn-log.ts
+// proves: src/daemon/http/page/places/what-if.ts, src/daemon/http/page/what-if/tune-process.ts, src/daemon/http/page/client/replay.ts, src/daemon/http/page/places/turn.ts
 // The page of a daemon as an operator finds it: nothing is configured for it.
 import assert from "node:assert/strict";
 import { once } from "node:events";

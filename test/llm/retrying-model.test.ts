@@ -1,13 +1,11 @@
 // proves: src/llm/model.ts
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-
 import { pino } from "pino";
-
 import { createChatModel } from "../../src/llm/chat/chat-model.ts";
 import type { Model } from "../../src/llm/model.ts";
 import { createRetryingModel, type RetryOptions } from "../../src/llm/retrying-model.ts";
-import { fallbackLog } from "../../src/turn/fallback-log.ts";
+import { fallbackLog } from "../../src/daemon/setup.ts";
 import {
   cutStream,
   rateLimited,
@@ -20,7 +18,7 @@ import {
 } from "../support/model-behaviours.ts";
 import { ask, modelRequest, SEARCH_HISTORY } from "../support/model-calls.ts";
 import { contextLengthError } from "../support/model-refusals.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
 
 function patient(server: ModelServer, patience: Partial<RetryOptions> = {}, idleMs = 30_000): Model {
   const timeouts = { firstTokenMs: 30_000, idleMs, totalMs: 60_000 };

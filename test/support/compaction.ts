@@ -3,7 +3,7 @@ import { HeadReader } from "../../src/text/line-head.ts";
 import assert from "node:assert/strict";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { Breaker } from "../../src/compactor/breaker.ts";
-import type { Compaction } from "../../src/channel/compaction/compaction.ts";
+import type { Compaction } from "../../src/channel/channel-context.ts";
 import { COMPACTOR_TIMING } from "../../src/compactor/target.ts";
 import type { Config } from "../../src/config/config.ts";
 import type { Binding } from "../../src/router/bindings.ts";

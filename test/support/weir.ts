@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Logger, pino } from "pino";
-import type { Compaction } from "../../src/channel/compaction/compaction.ts";
+import type { Compaction } from "../../src/channel/channel-context.ts";
 import type { Config, McpServerConfig } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ReloadAnswer } from "../../src/admin/requests/reload-answer.ts";

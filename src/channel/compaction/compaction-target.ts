@@ -163,7 +163,6 @@ function cacheState(
   };
 }
 
-/** Lengths of the summary that a job makes. @param fixed see {@link measureHistory} Pure. */
 export function lengthsOfSummary(
   history: History,
   plan: JobPlan,

@@ -7,7 +7,6 @@ import { noticeMessage } from "./notice.ts";
 import type { SentAnswer } from "./part-sender.ts";
 import { unseenOf } from "./refusal.ts";
 
-/** Most owners who are told. */
 const MOST_OWNERS = 5;
 const MISSING_PART = "(A part of this answer is missing here: it could not be shown.)";
 const MISSING_ANSWER = "(My answer could not be shown here.)";

@@ -16,10 +16,8 @@ import { type PartEnd, PartSender, type SentAnswer } from "./part-sender.ts";
 
 export interface OutboxParts extends Pick<InsisterParts, "address" | "platform" | "events" | "onLost"> {
   readonly owner: Owner;
-  /** Answers are shown while they are written, if the platform can. */
   readonly streams: boolean;
   readonly deliveries: DeliveryStore;
-  /** An agent's name, as people read it. */
   readonly nameOf: (agent: AgentId) => string;
   /** The platform's ids of the people who run Weir; default: nobody is named. */
   readonly owners?: () => readonly string[];
@@ -30,11 +28,8 @@ export interface OutboxParts extends Pick<InsisterParts, "address" | "platform" 
 }
 
 /** The author of a text; no agent: the channel's own. */
-interface Speaks {
-  readonly agent?: AgentId;
-}
+type Speaks = Pick<TurnRange, "agent">;
 
-/** What was sent of an answer. */
 interface Delivered {
   /** The acknowledgements: the platform's ids, or null. */
   readonly notes: readonly Promise<string | null>[];
@@ -299,7 +294,6 @@ export class Outbox {
     }
   }
 
-  /** Marks parts as failed for good. */
   async #fail(parts: readonly Pick<Delivery, "id">[], reason: string): Promise<void> {
     try {
       for (const part of parts) await this.#parts.deliveries.failed(this.#parts.owner, part.id, reason);

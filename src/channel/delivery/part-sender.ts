@@ -9,9 +9,7 @@ import { askFresh, FRESH_MS, isFresh } from "./fresh.ts";
 import type { Insister } from "./insist.ts";
 import { keyOf, nextAttempt, shortTexts, textOf } from "./refusal.ts";
 
-/** An answer on its way. */
 export interface SentAnswer extends PendingAnswer {
-  /** The texts of all its parts. */
   readonly texts: readonly string[];
   /** Undefined: the channel's own agent. */
   readonly speaker: string | undefined;

@@ -1,6 +1,6 @@
 import type { UnseenAnswer } from "../../core/entry.ts";
 import type { PlatformError } from "../../platforms/platform.ts";
-import type { Delivery } from "../../store/turns/deliveries.ts";
+import type { Delivery, PendingAnswer } from "../../store/turns/deliveries.ts";
 import { plainText } from "../../text/plain-text.ts";
 import { splitText } from "../../text/split-message.ts";
 
@@ -69,7 +69,7 @@ export function keyOf(
 
 /** What people have not seen of an answer; no gaps: files of it. @param lost in order */
 export function unseenOf(
-  answer: { readonly seq: number; readonly acceptedAt: Date } & Pick<{ seq: UnseenAnswer["answer"] }, "seq">,
+  answer: Pick<PendingAnswer, "seq" | "acceptedAt">,
   parts: readonly string[],
   lost: readonly Pick<Delivery, "part" | "form" | "piece">[],
   maxLength: number,

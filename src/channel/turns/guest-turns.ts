@@ -45,7 +45,6 @@ export class GuestTurns {
     this.#request = request;
   }
 
-  /** The guest that answers messages for an agent; undefined: the channel's own agent, also if that guest no longer answers. */
   answerer(agent: AgentId | undefined): AgentId | undefined {
     return answererOf(this.#parts.guests, agent);
   }
@@ -97,7 +96,6 @@ export class GuestTurns {
     return { handOff: handedOver(handOff, turn, this.#history.current, { at, nameOf }) };
   }
 
-  /** Keeps a guest's brief for its next turn. */
   keep(turn: TurnRange, view: GuestView | null): void {
     const kept = view?.kept ?? null;
     if (turn.agent !== undefined && kept !== null) this.#briefs.set(turn.agent, kept);

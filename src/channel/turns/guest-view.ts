@@ -17,6 +17,7 @@ import {
 import type { Seq } from "../../core/ids.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
 import type { ActorParts } from "../channel-context.ts";
+import type { GuardedHistory } from "../guarded-history.ts";
 
 /** Longest brief of entries without a summary: in estimated tokens, and as a share of the usable window. */
 const BRIEF_TOKENS = 2000;
@@ -45,6 +46,11 @@ export interface KeptBrief {
   readonly summaries: readonly Summary[];
 }
 
+type Source = Pick<GuardedHistory, "snapshot" | "current">;
+
+/** What its extracts have in common with a digest of the log. */
+const EXTRACT = { level: 0, kind: "digest", needsRedo: false } as const;
+
 /**
  * A channel as a guest reads it: the channel's summaries, a brief of the entries without a summary, written for the
  * question, and the newest messages word for word. It is a history like any other, and fits the guest's window,
@@ -55,25 +61,19 @@ export interface KeptBrief {
  */
 export class GuestView {
   readonly #parts: GuestViewParts;
-  readonly #source: { snapshot(): Promise<History>; readonly current: History };
+  readonly #source: Source;
   readonly #turn: TurnRange;
   #kept: KeptBrief | null;
   #omittedTo: Seq = 0;
 
   /** @param kept the brief of the guest's turn before; null: there is none */
-  constructor(
-    parts: GuestViewParts,
-    source: { snapshot(): Promise<History>; readonly current: History },
-    turn: TurnRange,
-    kept: KeptBrief | null,
-  ) {
+  constructor(parts: GuestViewParts, source: Source, turn: TurnRange, kept: KeptBrief | null) {
     this.#parts = parts;
     this.#source = source;
     this.#turn = turn;
     this.#kept = kept;
   }
 
-  /** The brief for the guest's next turn. */
   get kept(): KeptBrief | null {
     return this.#kept;
   }
@@ -139,18 +139,7 @@ export class GuestView {
       Math.max(0, room - SUMMARY_LABEL_TOKENS),
     );
     const span = joinSpans(told.map((summary) => summary.span));
-    return [
-      {
-        fromSeq: first.fromSeq,
-        toSeq: coveredTo,
-        span,
-        level: 0,
-        kind: "digest",
-        text,
-        tokens,
-        needsRedo: false,
-      },
-    ];
+    return [{ ...EXTRACT, fromSeq: first.fromSeq, toSeq: coveredTo, span, text, tokens }];
   }
 
   /** Null: no entry lies between the summaries and the newest messages. */
@@ -172,7 +161,7 @@ export class GuestView {
       .join("\n");
     const { text, tokens } = await compactorAgent.digester.ofEntries(entries, most, question);
     const span = { messages: counted.length, firstAt: first.at, lastAt: last.at };
-    return { fromSeq, toSeq: cut, span, level: 0, kind: "digest", text, tokens, needsRedo: false };
+    return { ...EXTRACT, fromSeq, toSeq: cut, span, text, tokens };
   }
 }
 

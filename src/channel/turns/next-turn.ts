@@ -1,20 +1,13 @@
 import { type Budget, partAt } from "../../context/usage.ts";
-import { dueMessages, type History } from "../../core/history.ts";
+import { dueMessages, type History, type TurnRange } from "../../core/history.ts";
 import type { UserEntry } from "../../core/entry.ts";
-import { type AgentId, type Seq, type TurnId, turnId } from "../../core/ids.ts";
+import { type AgentId, type TurnId, turnId } from "../../core/ids.ts";
 import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 
 /** Most messages that a turn reads at once. */
 export const MAX_MESSAGES = 100;
 /** Share of the usable window for the messages of one turn. */
 export const MAX_SHARE = 0.4;
-
-export interface NextTurn {
-  readonly fromSeq: Seq;
-  readonly toSeq: Seq;
-  /** The agent that answers; default: the channel's own. */
-  readonly agent?: AgentId;
-}
 
 /**
  * Chooses the messages of the next turn: all that are due, or after an outage as many as leave room for an answer. If
@@ -27,7 +20,7 @@ export function nextTurn(
   history: History,
   budget: Budget,
   answerer: (agent: AgentId | undefined) => AgentId | undefined = (agent) => agent,
-): NextTurn | null {
+): Pick<TurnRange, "fromSeq" | "toSeq" | "agent"> | null {
   const due = dueMessages(history);
   const first = due[0];
   if (first === undefined) return null;

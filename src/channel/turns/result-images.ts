@@ -7,7 +7,6 @@ import type { Store } from "../../store/store.ts";
 /** Pictures from tools that one turn shows. The first ones stay: replacing one would change what a provider has cached. */
 const MOST_IMAGES = 8;
 
-/** Pictures that the tools of a turn returned. */
 export class TurnImages {
   readonly #store: Pick<Store, "attached">;
   readonly #turn: TurnRange;

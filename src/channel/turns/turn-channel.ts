@@ -79,7 +79,6 @@ function titleOf(address: ChannelAddress, kind: ChannelKind, place: Place | null
     : `the thread "${place.channel}" of #${place.parent.name}${inside}`;
 }
 
-/** Makes the channel that a turn may read and change. */
 export function createTurnChannel(parts: TurnChannelParts): TurnChannel {
   const { history, turn, draft, owner, address, events, now, indexer } = parts;
   const channel = formatAddress(address);

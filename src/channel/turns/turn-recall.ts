@@ -44,7 +44,6 @@ interface Ahead<Found> {
   readonly found: Promise<Found[]>;
 }
 
-/** How an agent may search its channel. */
 export function recallableBy(
   parts: Pick<ActorParts, "agent" | "kind" | "workspace" | "isShared">,
 ): Recallable {
@@ -55,7 +54,6 @@ export function recallableBy(
   };
 }
 
-/** The parts of a channel that a turn's searches use. */
 type TurnRecallParts = Pick<
   ActorParts,
   "agent" | "owner" | "workspace" | "kind" | "recall" | "memories" | "lookUpWithinMs" | "now"
@@ -293,7 +291,6 @@ export class TurnRecall implements Disposable {
     };
   }
 
-  /** The authors of the messages that the turn answers. */
   #askers(): FirstRecall["askers"] {
     return askersOf(answeredMessages(this.#history.current, this.#turn));
   }

@@ -1,10 +1,8 @@
 import type { JobPlan } from "../../core/compaction.ts";
 
-/** The state of a job after a failed attempt. */
 export interface FallbackState {
   /** Its range in the last attempt. */
   readonly plan: Pick<JobPlan, "kind" | "tier" | "fromSeq" | "toSeq">;
-  /** Number of times that its range was halved. */
   readonly halved: number;
   readonly attempts: number;
   /** Configured models that it has not asked yet. */

@@ -19,18 +19,14 @@ import {
 import { chooseCut, type Cut, type CutGoal } from "./cut.ts";
 import { landsNow } from "./landing.ts";
 
-/** A channel's state for the decision. */
 export interface CompactionState extends SummariesState {
   readonly history: History;
   /** Estimated tokens of the whole request, with the omitted entries. */
   readonly tokens: number;
   /** How many of these recall is expected to take. It gives way: the background tier and the cuts count them, the urgent tiers do not. */
   readonly recallTokens: number;
-  /** Estimated tokens at which a request takes this share of the usable window. */
   readonly tokenBudgetAt: (share: number) => number;
-  /** Estimated tokens that the newest messages may keep. */
   readonly keepTokens: number;
-  /** Estimated tokens of raw text for which a summary is written ahead. */
   readonly stretchTokens: number;
   /** Fewest estimated tokens of raw text for a summary, unless entries are omitted or a person asked. */
   readonly leastOfLeaf: number;

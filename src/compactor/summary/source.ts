@@ -13,7 +13,6 @@ export interface SourceLine {
   readonly text: string;
   /** The ISO day on which it was said; "": unknown. */
   readonly day: string;
-  /** Whether a person said it. */
   readonly isOfPerson: boolean;
   /** Whether a person or an agent said it: not a tool's result. */
   readonly isSpoken: boolean;

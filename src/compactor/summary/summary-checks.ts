@@ -29,8 +29,6 @@ export interface SummaryLimits {
   readonly sourceTokens: number;
   /** The sources are summaries. */
   readonly isDense?: boolean;
-  /** Estimated tokens of a text. */
-  readonly estimate?: (text: string) => number;
 }
 
 /** Share of its source that a summary may take. */
@@ -55,14 +53,14 @@ const HEADING = /^ {0,3}#{1,6} .*$/gm;
 /** @returns null: the summary may be committed */
 export function rejectionOf(
   answer: Pick<ModelAnswer, "text" | "finish">,
-  { capTokens, sourceTokens, isDense = false, estimate = estimateTokens }: SummaryLimits,
+  { capTokens, sourceTokens, isDense = false }: SummaryLimits,
 ): SummaryRejection | null {
   const { text, finish } = answer;
   if (finish === "filtered") return { kind: "cut_off", why: "the provider's filter ended it" };
   if (!/[\p{L}\p{N}]/u.test(text.replaceAll(HEADING, ""))) return { kind: "empty", why: "it says nothing" };
   if (finish === "length") return { kind: "cut_off", why: "it was cut off at the longest answer" };
   if (isRefusal(text)) return { kind: "refusal", why: "the model declined" };
-  const tokens = estimate(text);
+  const tokens = estimateTokens(text);
   if (tokens > capTokens) {
     const why = `it has ${tokens} tokens, its cap is ${capTokens}`;
     return { kind: "over_cap", why, timesTooLong: tokens / capTokens };

@@ -168,19 +168,9 @@ function counted(text: string, place: Section["place"]): Counted {
 /** The catalogue, without the skills' own texts. */
 function skillsSection(skills: readonly AgentFile[], source: string, focus: Focus): Section {
   const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
-  const { label, place, scope } = SECTION_KINDS.skills;
-  const text = counted(lines.toSorted().join("\n"), place);
-  return measured({
-    key: "skills",
-    kind: "skills",
-    label,
-    source,
-    reason: "always",
-    place,
-    scope,
-    ...text,
-    focus,
-  });
+  const rules = SECTION_KINDS.skills;
+  const text = counted(lines.toSorted().join("\n"), rules.place);
+  return measured({ ...rules, key: "skills", kind: "skills", source, reason: "always", ...text, focus });
 }
 
 function measured(

@@ -2,7 +2,6 @@ import type { Section } from "../../core/context.ts";
 import { headAndTail } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
-/** Limits of the sections from an agent's folder. */
 export interface SectionLimits {
   /** Characters of one section. */
   readonly each: number;

@@ -6,7 +6,7 @@ import {
   type Segment,
   type SegmentKey,
 } from "../../core/context.ts";
-import { builtInSection } from "./built-in.ts";
+import { BUILT_IN_KINDS } from "./section.ts";
 
 /**
  * All sections of a context, in the order in which they are sent; together they are the whole request. The system
@@ -57,4 +57,29 @@ function section(kind: BuiltInKind, { characters, tokens }: Size): Section {
     characters: { before: characters, after: characters },
     tokens: { before: tokens, after: tokens },
   });
+}
+
+/** A section's properties besides its kind. */
+export interface BuiltIn extends Pick<Section, "text" | "characters" | "tokens"> {
+  readonly evidence?: readonly string[];
+}
+
+/** A section that Weir itself puts into a context. Pure. */
+export function builtInSection(kind: BuiltInKind, known: BuiltIn): Section {
+  const { priority, isProtected, place, scope, label, source, reason } = BUILT_IN_KINDS[kind];
+  // The emergency has fitted it before it becomes a section.
+  return {
+    key: kind,
+    kind,
+    label,
+    source,
+    reason,
+    scope,
+    priority,
+    isProtected,
+    place,
+    state: "whole",
+    evidence: [],
+    ...known,
+  };
 }

@@ -10,7 +10,6 @@ const TOKEN_BYTES = 32;
 export const SHOW_TOKEN = "show the token: Authorization: Bearer TOKEN";
 const TOKEN_TEXT = /^[\u0021-\u007e]{16,}$/;
 
-/** The token that clients must send. */
 export interface HttpToken {
   readonly text: string;
   /** The file in which it was just created; null: it is not new. */
@@ -62,9 +61,7 @@ function readToken(file: string): string | null {
   } catch (error) {
     if (isMissingFile(error)) return null;
     const why = error instanceof UnreadableFileError ? error.why : errorMessage(error);
-    throw new OperatorError(`${file}, a secret of [http], ${why}. Check it and its owner.`, {
-      cause: error,
-    });
+    throw new OperatorError(`${file}, a secret of [http], ${why}. Check it and its owner.`, { cause: error });
   }
   if (TOKEN_TEXT.test(text)) return text;
   throw new OperatorError(

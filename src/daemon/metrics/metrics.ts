@@ -35,8 +35,6 @@ const FROM_THE_START = {
   compactions: ["committed", "extract", "failed"],
 } as const;
 
-type Turn = Extract<WeirEvent, { type: "turn_settled" }>;
-type Recall = Extract<WeirEvent, { type: "recalled" }>;
 type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
 type Compaction = Extract<WeirEvent, { type: "compaction" }>;
 
@@ -118,7 +116,6 @@ export class Metrics {
     return found as unknown as readonly MetricFamily[];
   }
 
-  /** Sets the gauges. */
   async #look(): Promise<void> {
     // The process is measured a hundred times a second: not where nobody asks.
     if (!this.#isAsked) collectDefaultMetrics({ register: this.#registry });
@@ -145,7 +142,6 @@ export class Metrics {
     });
   }
 
-  /** Sets the gauges of a cluster; they are absent without one. */
   #lookAtCluster({ state, owned, members, wakes, shards }: ClusterState): void {
     const gauges = (this.#cluster ??= createClusterGauges(this.#registry));
     gauges.member.set(state === "member" ? 1 : 0);
@@ -178,13 +174,20 @@ export class Metrics {
   }
 
   #note(event: WeirEvent): void {
-    const { deliveries, emergencies, refused, retries, replySeconds, tools, taken } = this.#counted;
+    const { deliveries, emergencies, refused, retries, replySeconds, tools, taken, ...counted } =
+      this.#counted;
     const platform = "channel" in event ? parseAddress(event.channel).platform : "";
     switch (event.type) {
       case "turn_settled":
-        return this.#noteTurn(event, platform);
+        counted.turns.inc({ platform, outcome: event.outcome });
+        counted.ownSeconds.observe(Math.max(0, event.turnMs - event.modelMs) / 1000);
+        counted.modelSeconds.observe(event.modelMs / 1000);
+        if (event.windowUsed !== undefined) counted.windowUsed.observe(event.windowUsed);
+        return;
       case "recalled":
-        return this.#noteRecall(event);
+        counted.recallSeconds.observe(event.ms / 1000);
+        counted.recalled.inc({ kind: "entries" }, event.entries);
+        return counted.recalled.inc({ kind: "memories" }, event.memories);
       case "model_call":
         return this.#noteCall(event);
       case "model_retry":
@@ -206,21 +209,6 @@ export class Metrics {
         return taken.inc();
       default:
     }
-  }
-
-  #noteTurn({ outcome, turnMs, modelMs, windowUsed }: Turn, platform: string): void {
-    const { turns, ownSeconds, modelSeconds, windowUsed: used } = this.#counted;
-    turns.inc({ platform, outcome });
-    ownSeconds.observe(Math.max(0, turnMs - modelMs) / 1000);
-    modelSeconds.observe(modelMs / 1000);
-    if (windowUsed !== undefined) used.observe(windowUsed);
-  }
-
-  #noteRecall({ ms, entries, memories }: Recall): void {
-    const { recallSeconds, recalled } = this.#counted;
-    recallSeconds.observe(ms / 1000);
-    recalled.inc({ kind: "entries" }, entries);
-    recalled.inc({ kind: "memories" }, memories);
   }
 
   #noteCall({ purpose, outcome, cachedTokens, writtenTokens, ...call }: ModelCall): void {

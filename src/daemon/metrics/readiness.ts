@@ -29,7 +29,6 @@ export interface ReadyReport {
 
 export type WatchedDaemon = Pick<Daemon, "readSchema" | "lost" | "vitals">;
 
-/** Limit for an answer of the database, ms. */
 const DATABASE_MS = 2000;
 /** How long an answer of the database is reused, ms: requests without a token cost it one statement a second. */
 const FRESH_MS = 1000;
@@ -110,7 +109,6 @@ function schemaChecks(schema: SchemaState | null): Check[] {
   ];
 }
 
-/** Platforms, models and summaries. Pure. */
 function vitalChecks({ platforms, calls, circuits, cluster, configuration }: Vitals): Check[] {
   const refusal = configuration === undefined ? null : describeRefusal(configuration, iso);
   const down = calls.flatMap((call) => {

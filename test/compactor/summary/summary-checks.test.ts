@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { rejectionOf, type SummaryLimits } from "../../../src/compactor/summary/summary-checks.ts";
+import { estimateTokens } from "../../../src/text/tokens.ts";
 
 const WIDE: SummaryLimits = { capTokens: 10_000, sourceTokens: 10_000 };
 
@@ -109,15 +110,17 @@ describe("a summary is refused", () => {
   });
 
   test("over its cap, and over 0.7 of its source, or all of it where that is summaries", () => {
-    const limits = { estimate: (text: string) => text.length, capTokens: 100, sourceTokens: 1000 };
-    const kind = (length: number, values: Partial<SummaryLimits> = {}) =>
-      rejectionOf({ text: "a".repeat(length), finish: "stop" }, { ...limits, ...values })?.kind ?? null;
-    assert.equal(kind(100), null);
-    assert.equal(kind(101), "over_cap");
-    assert.equal(kind(70, { sourceTokens: 100 }), null);
-    assert.equal(kind(71, { sourceTokens: 100 }), "inflated");
-    assert.equal(kind(90, { sourceTokens: 90, isDense: true }), null);
-    assert.equal(kind(91, { sourceTokens: 90, isDense: true }), "inflated");
+    const text = "Ann decided it. ".repeat(20);
+    const tokens = estimateTokens(text);
+    const kind = (values: Partial<SummaryLimits> = {}) =>
+      rejectionOf({ text, finish: "stop" }, { capTokens: tokens, sourceTokens: 10 * tokens, ...values })
+        ?.kind ?? null;
+    assert.equal(kind(), null);
+    assert.equal(kind({ capTokens: tokens - 1 }), "over_cap");
+    assert.equal(kind({ sourceTokens: tokens / 0.69 }), null);
+    assert.equal(kind({ sourceTokens: tokens / 0.71 }), "inflated");
+    assert.equal(kind({ sourceTokens: tokens, isDense: true }), null);
+    assert.equal(kind({ sourceTokens: tokens - 1, isDense: true }), "inflated");
     assert.equal(
       rejectionOf({ text: "one two three", finish: "stop" }, { capTokens: 2, sourceTokens: 99 })?.kind,
       "over_cap",

@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/page.ts, src/daemon/http/page/outcomes.ts, src/daemon/http/page/place.ts, src/daemon/http/page/places/waiting.ts, src/features/questions/decide.ts, src/features/pairing/feature.ts, src/features/features.ts
+// proves: src/daemon/http/page/page.ts, src/daemon/http/page/place.ts, src/daemon/http/page/places/waiting.ts, src/features/questions/decide.ts, src/features/pairing/feature.ts, src/features/features.ts
 // The operator acts on the page: by forms of the page itself, each once, with a line in the log.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

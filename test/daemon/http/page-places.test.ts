@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/turn.ts, src/daemon/http/page/places/turn-calls.ts, src/daemon/http/page/places/turn-request.ts, src/daemon/http/page/places/memories.ts, src/daemon/http/page/places/waiting.ts, src/daemon/http/page/places/usage.ts, src/daemon/http/page/places/settings.ts, src/daemon/http/page/places/agent-files.ts, src/daemon/http/page/places/turn-log.ts, src/store/turns/turn-details.ts
+// proves: src/daemon/http/page/places/turn.ts, src/daemon/http/page/places/turn-calls.ts, src/daemon/http/page/places/turn-request.ts, src/daemon/http/page/places/memories.ts, src/daemon/http/page/places/waiting.ts, src/daemon/http/page/places/usage.ts, src/daemon/http/page/places/settings.ts, src/store/turns/turn-details.ts
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

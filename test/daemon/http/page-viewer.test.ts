@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/roles.ts, src/daemon/http/page/audience.ts, src/daemon/http/page/reading-rights.ts, src/daemon/http/page/page.ts, src/daemon/http/page/live/channel-watch.ts, src/daemon/http/page/live/live-streams.ts, src/store/channels/public-texts.ts
+// proves: src/daemon/http/page/roles.ts, src/daemon/http/page/places/places.ts, src/daemon/http/page/reading-rights.ts, src/daemon/http/page/page.ts, src/daemon/http/page/live/channel-watch.ts, src/daemon/http/page/live/live-streams.ts, src/store/channels/public-texts.ts
 // A viewer reads what was said in public and is public now, on every route that there is, and changes nothing.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/daemon/daemon.ts, src/channel/wake-retry.ts, src/store/database/database.ts
+// proves: src/daemon/daemon.ts, src/channel/waker.ts, src/store/database/database.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// proves: src/turn/turn-thoughts.ts, src/llm/wire.ts
+// proves: src/turn/turn.ts, src/llm/wire.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";

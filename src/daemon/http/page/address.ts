@@ -11,7 +11,6 @@ import { hostAndPort } from "../../../text/host-and-port.ts";
 import { makeCode, proofOf } from "./codes.ts";
 import type { Role } from "./roles.ts";
 
-/** Where a page is. */
 export interface PageAddress {
   /** `127.0.0.1:8420` */
   readonly where: string;

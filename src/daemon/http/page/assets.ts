@@ -39,10 +39,6 @@ header form.act { margin-left: auto; }
 table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 th { font-weight: 600; }
-svg.gauge { display: block; width: 100%; height: 40px; }
-svg.gauge .room { fill: var(--raised); stroke: var(--line); }
-svg.gauge .used { fill: var(--band); }
-svg.gauge .mark { stroke: var(--text); }
 meter { width: 6rem; }
 details { background: var(--band-bg); border-left: 4px solid var(--band); border-radius: 4px; margin: 8px 0; padding: 8px 12px; }
 summary { cursor: pointer; }

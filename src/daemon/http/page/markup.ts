@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { Seq } from "../../../core/ids.ts";
-import { displayable } from "../../../text/displayable.ts";
+import { displayable, displayableLine } from "../../../text/displayable.ts";
 import { formatNumber } from "../../../text/format.ts";
 import { sliceWhole } from "../../../text/text.ts";
 import type { TimeFormat } from "../../../text/time.ts";
@@ -16,7 +16,6 @@ export type Markup = ReturnType<typeof html>;
 export interface Link {
   readonly path: string;
   readonly name: string;
-  /** It is the shown place. */
   readonly isHere: boolean;
 }
 
@@ -153,9 +152,13 @@ function ofChannel(place: string, name: string): string {
   return `/page/${place}?id=${encodeURIComponent(name)}`;
 }
 
-/** The page of a channel. @param name `platform:name` */
 export function channelPath(name: string): string {
   return ofChannel("channel", name);
+}
+
+/** A channel's name that leads to its page. @param name `platform:name` */
+export function channelLink(name: string): Markup {
+  return html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`;
 }
 
 /** The page with the entries from..to of the log, as they are kept now. @param name `platform:name` */
@@ -222,7 +225,6 @@ export interface ForgetAsked {
   readonly memory: string;
 }
 
-/** Asks whether a memory is to be forgotten. */
 export function forgetPath(asked: ForgetAsked): string {
   return `/page/forget?${new URLSearchParams({ ...asked }).toString()}`;
 }

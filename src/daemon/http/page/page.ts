@@ -23,7 +23,7 @@ import type { Readiness } from "../../metrics/readiness.ts";
 import type { ChannelReports } from "../channels.ts";
 import { LIVE_ASSET, REPLAY_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./assets.ts";
 import { PROOF_PATH } from "./address.ts";
-import { linksOf, refusalOf, SIGN_OUT_PATH } from "./audience.ts";
+import { ACTS, DOWNLOADS, linksOf, PLACES, refusalOf, SIGN_OUT_PATH } from "./places/places.ts";
 import { proofOf, readCode } from "./codes.ts";
 import { PageChats } from "./chat/page-chats.ts";
 import { EVENTS_PATH } from "./channel/live-line.ts";
@@ -32,9 +32,9 @@ import type { Session, Sessions } from "./sessions.ts";
 import { type Markup, signInPage, wholePage, withOutcome } from "./markup.ts";
 import { type Act, ACT_MS, type Asked, type Done, type Form, type InTime, type Shown } from "./place.ts";
 import { ReadingRights } from "./reading-rights.ts";
-import { Outcomes } from "./outcomes.ts";
-import { ACTS, DOWNLOADS, PLACES } from "./places/places.ts";
 import { TuneRuns } from "./what-if/tune-process.ts";
+import { randomBytes } from "node:crypto";
+import { BoundedMap } from "../../../async/bounded-map.ts";
 
 export interface PageParts {
   readonly readiness: Readiness;
@@ -137,15 +137,16 @@ export function createPage(parts: PageParts): Hono<Env> {
   });
   page.use("*", forSessions(sessions, show));
   page.post("*", async (c, next) => {
-    if (!isSameSecret(await fieldOf(c, "token"), c.var.session.formToken))
-      throw new HTTPException(403, NOT_OWN);
+    const form = await formOf(c);
+    if (!isSameSecret(form("token"), c.var.session.formToken)) throw new HTTPException(403, NOT_OWN);
     await next();
   });
-  page.post(SIGN_OUT_PATH, async (c) => {
-    const answer = await signOut(c, sessions);
+  page.post(SIGN_OUT_PATH, (c) => {
+    sessions.signOut(c.var.secret);
+    deleteCookie(c, COOKIE, { path: "/" });
     live.end(c.var.secret);
     log.info("page_signed_out");
-    return answer;
+    return c.redirect("/", 303);
   });
   page.get(EVENTS_PATH, openStream(live));
   servePlaces(page, { log, askedBy, show });
@@ -169,7 +170,6 @@ function forSessions(sessions: Sessions, show: Show): MiddlewareHandler<Env> {
   };
 }
 
-/** Opens a stream of what happens in a channel. */
 function openStream(live: LiveStreams): Handler<Env> {
   return async (c) => {
     if (c.req.raw.method !== "GET") throw new HTTPException(405, { message: "Only GET is taken." });
@@ -184,7 +184,6 @@ function openStream(live: LiveStreams): Handler<Env> {
 
 type Show = (c: Context, markup: Markup, status?: ContentfulStatusCode) => Promise<Response>;
 
-/** Places, acts and downloads, for who is signed in. */
 function servePlaces(
   page: Hono<Env>,
   {
@@ -266,10 +265,6 @@ function onlyForms(host: string): MiddlewareHandler {
   };
 }
 
-async function fieldOf(c: Context, name: string): Promise<string> {
-  return (await formOf(c))(name);
-}
-
 async function formOf(c: Context): Promise<Form> {
   const fields = await c.req.parseBody();
   return (name) => {
@@ -338,7 +333,8 @@ async function signIn(
   { key, sessions, now }: PageParts,
   failures: Failures,
 ): Promise<Pick<Session, "role"> | { readonly why: string }> {
-  const read = readCode(key, (await fieldOf(c, "code")).trim(), now());
+  const form = await formOf(c);
+  const read = readCode(key, form("code").trim(), now());
   const secret = read === null ? null : sessions.signIn(read);
   if (read === null || secret === null) {
     failures.add();
@@ -351,8 +347,25 @@ async function signIn(
   return { role: read.role };
 }
 
-async function signOut(c: Context<Env>, sessions: Sessions): Promise<Response> {
-  sessions.signOut(getCookie(c, COOKIE) ?? "");
-  deleteCookie(c, COOKIE, { path: "/" });
-  return c.redirect("/", 303);
+const KEPT = 100;
+const KEY_BYTES = 12;
+
+/** Outcomes of acts until the place shows them, each once: an address names one, and has no text of it. */
+class Outcomes {
+  readonly #kept = new BoundedMap<Done & { readonly session: string }>(KEPT);
+
+  /** The address of the place that shows it. */
+  at({ id }: Pick<Session, "id">, done: Done): string {
+    const key = randomBytes(KEY_BYTES).toString("base64url");
+    this.#kept.set(key, { ...done, session: id });
+    return `${done.place}${done.place.includes("?") ? "&" : "?"}outcome=${key}`;
+  }
+
+  /** Null: there is none of this key, it was shown, or it is another session's. */
+  take({ id }: Pick<Session, "id">, key: string): Done | null {
+    const kept = this.#kept.get(key);
+    if (kept?.session !== id) return null;
+    this.#kept.delete(key);
+    return kept;
+  }
 }

@@ -7,7 +7,6 @@ import type { TimeFormat } from "../../../../text/time.ts";
 import { clock, type Markup, sourcePath, turnPath } from "../markup.ts";
 import type { Row } from "./row.ts";
 
-/** Entries on one page. */
 export const ENTRIES_ON_PAGE = 200;
 /** Longest text of an entry among others, in UTF-16 units: of what tools answer, and of all else. */
 const LONGEST = { tool: 600, said: 4000 } as const;
@@ -57,10 +56,7 @@ export function rowOf(
     text: entry.deleted ? "its text is gone" : isCut ? `${text} …` : text,
     isDim: entry.deleted || isNotKept(entry),
     all: isCut
-      ? {
-          path: sourcePath(name, entry.seq, entry.seq),
-          words: `all ${formatNumber(length)} characters`,
-        }
+      ? { path: sourcePath(name, entry.seq, entry.seq), words: `all ${formatNumber(length)} characters` }
       : null,
     turn: entry.kind === "assistant" ? turnPath(name, entry.turnId) : null,
   };

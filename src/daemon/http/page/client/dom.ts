@@ -13,7 +13,6 @@ export interface PageElement {
   readonly lastElementChild: PageElement | null;
   readonly firstElementChild: PageElement | null;
   readonly nextElementSibling: PageElement | null;
-  readonly previousElementSibling: PageElement | null;
   append(...nodes: (PageElement | string)[]): void;
   prepend(...nodes: (PageElement | string)[]): void;
   before(...nodes: (PageElement | string)[]): void;

@@ -24,13 +24,11 @@ export interface LiveStreamsParts extends Pick<WatchParts, "mask" | "maskSoFar">
   readonly beatMs?: number | undefined;
 }
 
-/** One stream that is wanted. */
 export interface WantedStream {
   readonly channel: string;
   readonly rights: ReadingRights;
   /** As the browser says it; anything else begins with what is new. */
   readonly from: string;
-  /** The session's secret. */
   readonly secret: string;
   readonly outgoing: ServerResponse;
   readonly headers: Readonly<Record<string, string>>;

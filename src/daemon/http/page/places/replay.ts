@@ -29,7 +29,6 @@ const MOMENTS_LISTED = 40;
 /** Steps of the slider. */
 const STEPS = 200;
 
-/** The channel at a moment of its last day. */
 interface ReplayedMoment {
   readonly timeline: Timeline;
   /** ms */
@@ -232,7 +231,6 @@ function levelMarkup(level: number | null): Markup {
     : html`${meter(level)} <b>${percent(level)}</b> of the usable window, at the last request before`;
 }
 
-/** How far the channel was, in words. */
 function stateSentence({ was, coveredTo, timeline: { jobs }, at }: ReplayedMoment): string {
   const writing = writingAt(jobs, at);
   const covered = coveredTo === 0 ? "none of them summarised" : `${formatNumber(coveredTo)} summarised`;

@@ -2,18 +2,18 @@ import { html } from "hono/html";
 import { describeRefusal } from "../../../../admin/reports/daemon-status.ts";
 import { warnOfModelNames } from "../../../../config/checks/check-models.ts";
 import { describeConfig } from "../../../../config/describe-config.ts";
-import { type ShownLines, shownFile } from "../../../../config/shown-file.ts";
+import { shownFile, type ShownLines } from "../../../../config/shown-file.ts";
 import { readTextFile } from "../../../../config/text-file.ts";
 import { weirCommand } from "../../../../files/installation.ts";
 import { knownWindow } from "../../../../llm/catalog/model-catalog.ts";
 import { displayable, displayableLine } from "../../../../text/displayable.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import type { Markup } from "../markup.ts";
+import { type Markup, table } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
-import { agentFilesMarkup, readAgentFiles } from "./agent-files.ts";
+import type { ListedFile } from "../../../../agent-files/agent-folder.ts";
+import { formatNumber } from "../../../../text/format.ts";
 
-/** Lines of the file that are shown. */
 const MOST_LINES = 2000;
 
 interface SettingsView {
@@ -121,4 +121,49 @@ function fileMarkup({ lines, problem }: SettingsView): Markup {
 function lineText({ from, to, text }: ShownLines): string {
   const number = from === to ? String(from) : `${from}–${to}`;
   return `${number.padStart(9)}  ${displayableLine(text)}`;
+}
+
+/** Of one agent: of those that people write, and of its own. */
+const FILES = 100;
+
+interface AgentFiles {
+  readonly agent: string;
+  readonly files: readonly ListedFile[];
+}
+
+/** What the agents' folders have, by the reader of the agents. */
+async function readAgentFiles({ current }: ReportedDaemon): Promise<readonly AgentFiles[]> {
+  const agents = [...current.setup.agents.all()];
+  return Promise.all(
+    agents.map(async ({ agent: { config, folder } }) => {
+      await folder.refresh();
+      return { agent: config.id, files: await folder.list(FILES) };
+    }),
+  );
+}
+
+/** A list to read: the files are edited where they are. */
+function agentFilesMarkup(agents: readonly AgentFiles[]): Markup {
+  const rows = agents.flatMap(({ agent, files }) =>
+    files.map(({ path, bytes, problem, isAgents }) => [
+      displayableLine(path),
+      displayableLine(agent),
+      formatNumber(bytes),
+      isAgents ? "the agent and you" : "you",
+      problem === null ? "" : html`<span class="warn">${displayableLine(problem)}</span>`,
+    ]),
+  );
+  return html`<h2>Files of the agents</h2>
+    ${
+      rows.length === 0
+        ? html`<p class="dim">
+            None: an agent reads SOUL.md, rules, notes and more from a folder of its name, beside the
+            configuration in <code>agents/</code>.
+          </p>`
+        : html`<p class="dim">
+              Edit them where they are: Weir reads a changed one again within a second. At most
+              ${formatNumber(FILES)} of an agent are listed, and as many of its own.
+            </p>
+            ${table(["file", "agent", "bytes", "who edits it", "problem"], rows)}`
+    }`;
 }

@@ -3,12 +3,12 @@ import { HTTPException } from "hono/http-exception";
 import { describeReason } from "../../../../admin/explain-failure.ts";
 import { readTurnTexts } from "../../../../admin/reports/turn-context.ts";
 import type { Entry, RememberedStatement, ToolResultEntry } from "../../../../core/entry.ts";
-import { type MemoryId, turnId } from "../../../../core/ids.ts";
+import { type MemoryId, turnId, type TurnId } from "../../../../core/ids.ts";
 import { whoseOf } from "../../../../core/memory.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import type { ContextRecord } from "../../../../store/turns/context-records.ts";
 import type { TurnCall, TurnDelivery, TurnDetail, TurnLine } from "../../../../store/turns/turn-details.ts";
-import { displayableLine } from "../../../../text/displayable.ts";
+import { displayable, displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
 import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
@@ -19,8 +19,10 @@ import type { Asked, Place, Shown } from "../place.ts";
 import type { ReadingRights } from "../reading-rights.ts";
 import { entryList } from "../channel/entries.ts";
 import { callsMarkup, durationOf, seconds } from "./turn-calls.ts";
-import { turnLog } from "./turn-log.ts";
 import { readableRequest, requestMarkup, sameSections, type SentRequest } from "./turn-request.ts";
+import path from "node:path";
+import { READ_BYTES, readTurnLog } from "../../../../admin/reports/turn-log.ts";
+import { weirCommand } from "../../../../files/installation.ts";
 
 const TURNS_ON_PAGE = 20;
 /** Entries of a request's view that are shown, the newest. */
@@ -137,16 +139,9 @@ async function readableTurn(
 }
 
 /** Texts are cut where they are shown: half a secret would not be found. */
-function maskedTurn(
-  { turn, entries, calls, deliveries, memories, sent }: OneTurn,
-  mask: (text: string) => string,
-): OneTurn {
+function maskedTurn({ sent, ...rest }: OneTurn, mask: (text: string) => string): OneTurn {
   return {
-    turn: masked(turn, mask),
-    entries: masked(entries, mask),
-    calls: masked(calls, mask),
-    deliveries: masked(deliveries, mask),
-    memories: masked(memories, mask),
+    ...masked(rest, mask),
     sent: sent && {
       record: masked(sent.record, mask),
       texts: masked(sent.texts, mask),
@@ -301,4 +296,35 @@ function deliveryTable(deliveries: readonly TurnDelivery[], time: TimeFormat): M
       reason === null ? "" : displayableLine(reason),
     ]),
   );
+}
+
+/** What the log of this daemon has of a turn. @param name the channel's */
+async function turnLog(
+  { status }: ReportedDaemon,
+  name: string,
+  turn: TurnId,
+  mask: (text: string) => string,
+): Promise<Markup> {
+  const { log } = status();
+  // In words it is no file.
+  const lines = log !== undefined && path.isAbsolute(log) ? await readTurnLog(log, turn) : null;
+  return html`<h2>Log</h2>
+    ${lines === null ? html`<p class="dim">This daemon keeps no log in a file: its standard error has it.</p>` : ""}
+    ${
+      lines?.length === 0
+        ? html`<p class="dim">
+            The newest ${formatNumber(READ_BYTES / 1_000_000)} MB of this daemon's log have no line of this
+            turn: it is older, or another daemon's.
+          </p>`
+        : ""
+    }
+    ${
+      lines === null || lines.length === 0
+        ? ""
+        : html`<pre>${displayable(mask(lines.join("\n")))}</pre>
+            <p class="dim">
+              Without its sentences, which may quote a request:
+              <code>${weirCommand("logs")} --channel ${name}</code> has them.
+            </p>`
+    }`;
 }

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { describeRefusal } from "../../../../admin/reports/daemon-status.ts";
 import { weirCommand } from "../../../../files/installation.ts";
 import { formatAddress } from "../../../../core/ids.ts";
-import type { ItemAct } from "../../../../features/feature.ts";
+import type { FeatureList, ItemAct } from "../../../../features/feature.ts";
 import type { FeatureItem } from "../../../../features/features.ts";
 import type { ChannelWork, RefusedPart } from "../../../../store/channels/overview.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
@@ -11,9 +11,9 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { actForm, channelPath, type Markup, table, timeCell, turnPath, longText } from "../markup.ts";
+import { actForm, channelLink, longText, type Markup, table, timeCell, turnPath } from "../markup.ts";
 import type { Act, Asked, Place, Shown } from "../place.ts";
-import { listsMarkup, readLists } from "./waiting-lists.ts";
+import { describeServers } from "../../../../admin/reports/server-list.ts";
 
 /** Rows of each list. */
 const ROWS = 50;
@@ -157,18 +157,17 @@ function configurationMarkup(sentences: readonly string[]): Markup {
 function itemList(items: readonly FeatureItem[], time: TimeFormat, formToken: string): Markup {
   return html`<h2>For a person to decide</h2>
     <ol class="entries">
-      ${items.map((item) => {
-        const { channel, since, text } = item;
-        const name = channel === null ? null : formatAddress(channel);
-        return html`<li>
-          <p>
-            ${name === null ? "" : html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`}
-            <span class="dim">since ${time.minute(since)}</span>
-          </p>
-          ${longText(text)}
-          <div>${item.acts.map((act) => itemForm(item, act, formToken))}</div>
-        </li>`;
-      })}
+      ${items.map(
+        (item) =>
+          html`<li>
+            <p>
+              ${item.channel === null ? "" : channelLink(formatAddress(item.channel))}
+              <span class="dim">since ${time.minute(item.since)}</span>
+            </p>
+            ${longText(item.text)}
+            <div>${item.acts.map((act) => itemForm(item, act, formToken))}</div>
+          </li>`,
+      )}
     </ol>`;
 }
 
@@ -186,15 +185,12 @@ function itemForm({ feature, id }: FeatureItem, { name, label, text }: ItemAct, 
 function workTable(what: string, rows: readonly ChannelWork[], { time, now }: WaitingView): Markup {
   return table(
     ["channel", what, "oldest", "for"],
-    rows.map(({ address, count, since }) => {
-      const name = formatAddress(address);
-      return [
-        html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`,
-        formatNumber(count),
-        timeCell(time.minute(since)),
-        formatSpan(Math.max(0, now.getTime() - since.getTime())),
-      ];
-    }),
+    rows.map(({ address, count, since }) => [
+      channelLink(formatAddress(address)),
+      formatNumber(count),
+      timeCell(time.minute(since)),
+      formatSpan(Math.max(0, now.getTime() - since.getTime())),
+    ]),
   );
 }
 
@@ -208,11 +204,52 @@ function refusedTable(parts: readonly RefusedPart[], time: TimeFormat): Markup {
       parts.map(({ address, turn, part, at }) => {
         const name = formatAddress(address);
         return [
-          html`<a href="${channelPath(name)}">${displayableLine(name)}</a>`,
+          channelLink(name),
           html`<a href="${turnPath(name, turn)}">${String(turn)}</a>`,
           formatNumber(part + 1),
           timeCell(time.minute(at)),
         ];
       }),
     )}`;
+}
+
+/** Lines of each list. */
+const LINES = 50;
+
+/** What there is of each feature in all channels, and the agents' servers, by the functions of their commands. */
+async function readLists(
+  { features, current }: ReportedDaemon,
+  mask: (text: string) => string,
+): Promise<readonly FeatureList[]> {
+  const agents = [...current.setup.agents.all()];
+  const servers = agents.flatMap(({ agent, serverTools }) =>
+    serverTools == null ? [] : describeServers(agent.config.id, serverTools),
+  );
+  const list: FeatureList = {
+    label: "MCP servers",
+    lines: servers.slice(0, LINES).map((text) => ({ channel: null, text })),
+    isMore: servers.length > LINES,
+    howTo: "Servers stand in config.toml, under [[agents.mcp]].",
+  };
+  return masked([...(await features.lists({ limit: LINES, masked: mask })), list], mask);
+}
+
+function listsMarkup(lists: readonly FeatureList[]): Markup {
+  return html`${lists.map(
+    ({ label, lines, isMore, howTo }) =>
+      html`<h2>${label}</h2>
+        ${
+          lines.length === 0
+            ? html`<p class="dim">None. ${howTo}</p>`
+            : html`<ul>
+                ${lines.map(
+                  ({ channel, text }) =>
+                    html`<li>
+                      ${channel === null ? "" : channelLink(formatAddress(channel))} ${displayableLine(text)}
+                    </li>`,
+                )}
+              </ul>`
+        }
+        ${isMore ? html`<p class="dim">The first ${formatNumber(LINES)}: there are more.</p>` : ""}`,
+  )}`;
 }

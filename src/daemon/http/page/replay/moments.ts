@@ -5,7 +5,6 @@ import { formatNumber } from "../../../../text/format.ts";
 import { jobEnd, seconds } from "../timeline/sentences.ts";
 import type { JobBar, Timeline } from "../timeline/timeline.ts";
 
-/** Something that happened. */
 export interface Moment {
   /** ms */
   readonly at: number;

@@ -79,11 +79,7 @@ function jobsTable(jobs: readonly JobBar[], time: TimeFormat): Markup {
   </details>`;
 }
 
-const KINDS: Readonly<Record<JobBar["job"]["kind"], string>> = {
-  leaf: "",
-  merge: " merge",
-  redo: " again",
-};
+const KINDS: Readonly<Record<JobBar["job"]["kind"], string>> = { leaf: "", merge: " merge", redo: " again" };
 
 function jobRow(bar: JobBar, time: TimeFormat): string[] {
   const { job, from, workTo, landedAt, replies } = bar;

@@ -232,7 +232,6 @@ function landingsOf(jobs: readonly Work[], axis: Axis): Landing[] {
   return landings;
 }
 
-/** A request with its level. */
 interface MeasuredRequest extends LevelStep {
   /** Share of the usable window of one token. */
   readonly ofToken: number;

@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/channel.ts, src/daemon/http/page/places/source.ts, src/daemon/http/page/channel/next-request.ts, src/daemon/http/page/timeline/chart.ts, src/daemon/http/page/timeline/section.ts
+// proves: src/daemon/http/page/places/channel.ts, src/daemon/http/page/places/source.ts, src/daemon/http/page/timeline/chart.ts, src/daemon/http/page/timeline/section.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { coverRoom } from "../../../../support/covered.ts";

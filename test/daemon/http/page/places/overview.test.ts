@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/overview.ts, src/daemon/http/page/places/overview-today.ts
+// proves: src/daemon/http/page/places/overview.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { describeCost } from "../../../../../src/admin/reports/cost-format.ts";

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linksOf, refusalOf, SIGN_OUT_PATH } from "../../../../src/daemon/http/page/audience.ts";
-import { ACTS, DOWNLOADS, PLACES } from "../../../../src/daemon/http/page/places/places.ts";
+import {
+  ACTS,
+  DOWNLOADS,
+  linksOf,
+  PLACES,
+  refusalOf,
+  SIGN_OUT_PATH,
+} from "../../../../../src/daemon/http/page/places/places.ts";
 
 test("an operator is refused nothing; a viewer all that does not say what they see of it, and every form but one", () => {
   const all = [...PLACES, ...DOWNLOADS];

@@ -5,7 +5,7 @@ import type { History } from "../../src/core/history.ts";
 import type { Thoughts } from "../../src/llm/model.ts";
 import { loggedEntry } from "../../src/store/log/message-rows.ts";
 import { historyFrom } from "../../src/tune/coverage.ts";
-import { TurnThoughts } from "../../src/turn/turn-thoughts.ts";
+import { TurnThoughts } from "../../src/turn/turn.ts";
 
 const THOUGHTS: Thoughts = { model: "m", api: "responses", callIds: ["c"], items: [{ type: "reasoning" }] };
 

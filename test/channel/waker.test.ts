@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { WakeRetry } from "../../src/channel/wake-retry.ts";
+import { WakeRetry } from "../../src/channel/waker.ts";
 import { type ChannelId, channelId } from "../../src/core/ids.ts";
 
 test("a channel that cannot be woken for a reason of its own holds up none that waits for the database", async () => {

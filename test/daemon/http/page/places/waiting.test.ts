@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/waiting-lists.ts, src/admin/reports/server-list.ts, src/features/features.ts, src/features/reminders/feature.ts, src/features/subagents/feature.ts, src/features/skills/feature.ts
+// proves: src/daemon/http/page/places/waiting.ts, src/admin/reports/server-list.ts, src/features/features.ts, src/features/reminders/feature.ts, src/features/subagents/feature.ts, src/features/skills/feature.ts
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
