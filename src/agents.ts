@@ -22,12 +22,7 @@ import { configuredBy, describedToolsOf, featureToolsOf } from "./features/featu
 import type { ToolMaker } from "./tools/tool.ts";
 import { createTools, fitsWindow } from "./tools/tools.ts";
 import { basename, join } from "node:path";
-import {
-  AgentFolder,
-  type AgentFolderParts,
-  hasOwnFolder,
-  type OwnFolder,
-} from "./agent-files/agent-folder.ts";
+import { AgentFolder, hasOwnFolder, type OwnFolder } from "./agent-files/agent-folder.ts";
 import { steadyNow } from "./async/clock.ts";
 import { createTimeFormat } from "./text/time.ts";
 import {
@@ -89,11 +84,8 @@ export class Agents implements AsyncDisposable {
     this.#byId = new Map(agents.map((one) => [one.agent.config.id, one]));
     this.#prompts = prompts;
     const known = before === undefined ? [] : [...before.#staffs];
-    this.#staffs = new Map(known.filter(([, { of }]) => of.every((one) => this.#has(one))));
-  }
-
-  #has(one: StaffedAgent): boolean {
-    return this.#byId.get(one.agent.config.id) === one;
+    const isHere = (one: StaffedAgent): boolean => this.#byId.get(one.agent.config.id) === one;
+    this.#staffs = new Map(known.filter(([, { of }]) => of.every(isHere)));
   }
 
   /** An agent that was made of the same, with the same prompts; undefined: it has to be made anew. */
@@ -259,13 +251,17 @@ export function createAgents(
 ): Agents {
   const names = new Map(config.agents.map(({ id, name }) => [id, name]));
   const [first, ...rest] = config.agents.map((one) => {
-    const there = filesOf(one, config.agentsDir);
+    const hasFolder = hasOwnFolder(config.agentsDir, one.id);
+    const there = { hasFolder, tools: featureToolsOf(one, config.agentsDir) };
     const tools = there.tools.map(({ tool }) => tool);
     const window = configuredWindow(config.llm.models, one.model, one.contextWindow);
-    const madeOf = JSON.stringify([one, window, there.hasFolder, tools, config.llm.maxRetries, [...names]]);
+    const madeOf = JSON.stringify([one, window, hasFolder, tools, config.llm.maxRetries, [...names]]);
     const known = before?.madeSo(one.id, madeOf, prompts);
     const past = before?.named(one.id);
-    return withRoom(known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past));
+    const made = known ?? makeAgent(one, { config, models, prompts, names, there, told, madeOf }, past);
+    const problem = fixedPartProblem(made.agent);
+    if (problem !== null) throw new OperatorError(problem);
+    return made;
   });
   if (first === undefined) throw new OperatorError("The configuration has no agent.");
   return new Agents([first, ...rest], { prompts, models, config }, before);
@@ -276,7 +272,8 @@ interface AgentMaking {
   readonly models: Models;
   readonly prompts: Prompts;
   readonly names: ReadonlyMap<AgentId, string>;
-  readonly there: ReturnType<typeof filesOf>;
+  /** What there is of its folder when it is made. */
+  readonly there: { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] };
   readonly told: AgentEvents;
   readonly madeOf: string;
 }
@@ -295,7 +292,11 @@ function makeAgent(one: AgentConfig, making: AgentMaking, past: StaffedAgent | u
   const folder =
     config.agentsDir === undefined
       ? NO_FOLDER
-      : createFolder(one.id, config.agentsDir, {
+      : new AgentFolder({
+          root: config.agentsDir,
+          shownAs: basename(config.agentsDir),
+          id: one.id,
+          clock: steadyNow,
           own,
           today,
           refusalOf: (files) =>
@@ -338,21 +339,6 @@ function windowForTools(
   return configuredWindow(configured, model, contextWindow) || known.windowOf(model, 0);
 }
 
-/** @throws OperatorError if its fixed part leaves no room for a conversation */
-function withRoom(one: StaffedAgent): StaffedAgent {
-  const problem = fixedPartProblem(one.agent);
-  if (problem !== null) throw new OperatorError(problem);
-  return one;
-}
-
-/** What an agent may do by what there is of its folder when it is made. */
-function filesOf(
-  one: AgentConfig,
-  agentsDir: string | undefined,
-): { readonly hasFolder: boolean; readonly tools: readonly ToolMaker[] } {
-  return { hasFolder: hasOwnFolder(agentsDir, one.id), tools: featureToolsOf(one, agentsDir) };
-}
-
 function modelsOf(
   { fallbacks }: AgentConfig,
   { llm }: Pick<Config, "llm">,
@@ -376,14 +362,6 @@ function modelsOf(
     priceOf: (name) => models.priceOf(name),
     cacheRule: (name) => models.cacheRule(name),
   };
-}
-
-function createFolder(
-  id: AgentId,
-  root: string,
-  parts: Pick<AgentFolderParts, "own" | "today" | "refusalOf" | "onProblem">,
-): AgentFolder {
-  return new AgentFolder({ root, shownAs: basename(root), id, clock: steadyNow, ...parts });
 }
 
 /** The one of before, if there is one: features keep what they do with its files by the object. */

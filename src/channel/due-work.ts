@@ -34,10 +34,7 @@ export class DueWorkDesk {
     this.#waker = waker;
   }
 
-  /**
-   * Appends the work. Idempotent. Resolves when it is in the log.
-   * @throws WeirError if the log cannot be written
-   */
+  /** Appends the work. Idempotent. Resolves when it is in the log. @throws WeirError if the log cannot be written */
   async add(channel: ChannelId, { id, title, text, at, by = OWN_AUTHOR, agent }: DueWork): Promise<Seq> {
     const author = { id: by, name: title, isBot: true };
     const message = { id, author, text, at, addressed: true, ...(agent !== undefined && { agent }) };

@@ -144,10 +144,7 @@ export class GuardedHistory {
     });
   }
 
-  /**
-   * Commits a staged job, then swaps the head of the history. Idempotent.
-   * @param maker as for {@link JobStore.commit}
-   */
+  /** Commits a staged job, then swaps the head of the history. Idempotent. @param maker as for {@link JobStore.commit} */
   async commit(job: Pick<Job, "id" | "attempt">, maker?: SubstituteMaker): Promise<CommitOutcome> {
     return this.#mutex.runExclusive(async () => {
       const { channel } = this.#owner;

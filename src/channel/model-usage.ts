@@ -44,10 +44,7 @@ export class LastRequest {
   /** How often the channel's agent is asked. */
   readonly pace: Pace;
 
-  /**
-   * @param model the configured name
-   * @param turns from the log of an earlier run
-   */
+  /** @param model the configured name @param turns from the log of an earlier run */
   constructor(model: string, turns: readonly TurnTime[] = []) {
     this.model = model;
     this.pace = new Pace(turns);

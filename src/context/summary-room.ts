@@ -45,10 +45,7 @@ export function levelCap(room: number, level: number): number {
   return withoutLabel(length);
 }
 
-/**
- * The longest text of a summary of raw entries, by what it covers.
- * @param sourceTokens of the entries; default: of any
- */
+/** The longest text of a summary of raw entries, by what it covers. @param sourceTokens of the entries; default: of any */
 export function leafCap(room: number, sourceTokens = Infinity): number {
   const least = Math.min(LEAST_LEAF, withoutLabel(room / LEAST_LEAFS));
   const most = Math.max(least, levelCap(room, 1));

@@ -31,14 +31,10 @@ export async function whileStarting<Result>(work: () => Promise<Result>): Promis
   return (await retryWrite(work, START_RETRIES)).result;
 }
 
-async function warnOfScripts({ search }: Store, log: Logger): Promise<void> {
-  const knowsAll = await whileStarting(async () => search.knowsAllScripts());
-  if (!knowsAll) log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
-}
-
 async function openStore(config: Config, database: Database, signer: Signer, log: Logger): Promise<Store> {
   const store = createStore(database, FEATURE_ROWS, { signer, log });
-  await warnOfScripts(store, log);
+  if (!(await whileStarting(async () => store.search.knowsAllScripts())))
+    log.warn("recall_ascii_only: make the database with LC_CTYPE C.UTF-8");
   await whileStarting(async () => store.sharedMemories.open(sharedMemoriesOf(config)));
   return store;
 }

@@ -86,10 +86,7 @@ function homesOf(
   return new ChannelHomes({ homes: stack.use(cluster.homes), partitions: store.partitions, isHere, log });
 }
 
-/**
- * Creates the parts that act in channels.
- * @param config the daemon's start configuration
- */
+/** Creates the parts that act in channels. @param config the daemon's start configuration */
 export function createChannels(
   {
     config,

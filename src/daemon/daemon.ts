@@ -13,7 +13,7 @@ import { type Base, type Channels, type Cluster, createChannels } from "./channe
 import { type BaseOptions, type BaseServices, openBaseServices, whileStarting } from "./base-services.ts";
 import { tellOfLostAgents } from "./reload.ts";
 import { type ConfigurationSource, NOT_RELOADED, openReloader } from "./reloader.ts";
-import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf, type Setup } from "./setup.ts";
+import { type Answering, answeringOf, type CurrentSetup, ownerRolesOf } from "./setup.ts";
 import { createIngress, openTranscription } from "./ingress.ts";
 import type { ChannelAddress } from "../core/ids.ts";
 import type { Models } from "../llm/models.ts";
@@ -97,14 +97,15 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const services = await openBaseServices(options, stack);
   const { opened, store, secrets, current } = services;
 
-  const { events, platforms } = makePlatforms(options, stack);
+  const events = new Events(log);
+  const platforms = options.platforms(events);
+  for (const platform of platforms) stack.use(platform);
   const { indexer, meaning, startIndexing } = await openIndexes(options, store, stack);
   const answering = answeringFor(services, platforms);
   const memories = new RecallMemories({ memories: store.memories, search: store.search, now, meaning });
   const isClustered = cluster !== undefined;
   const parts = { ...services, ...answering, platforms, events, now, isClustered };
-  const setup = (): Setup => current.setup;
-  const features = new OpenFeatures({ ...parts, database: opened.database, setup });
+  const features = new OpenFeatures({ ...parts, database: opened.database, setup: () => current.setup });
   const sweepFiles = async (): Promise<void> => features.sweepFiles();
   const configuration = (): ConfigurationState | undefined => reloader?.state;
   const base = { ...parts, memories, features, configuration };
@@ -112,7 +113,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const keeper = new StatusKeeper({ ...options, ...base, ...channels });
   const reload: Daemon["reload"] = async (isForced) => (await reloader?.reload(isForced)) ?? NOT_RELOADED;
   // Disposed of after the registry, whose end answers the remaining requests.
-  const { status, vitals } = keeper;
+  const { status } = keeper;
   const desk = stack.use(new RequestServer({ ...base, ...channels, cluster, sweepFiles, status, reload }));
   // The rest of a reload finishes once the actors have ended.
   stack.defer(async () => reloader?.idle());
@@ -127,8 +128,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
   const router = createIngress({ ...base, ...channels, keeper, transcription }, stack);
   const retention = stack.use(new Retention({ ...base, store: store.retention }, options.config.retention));
   const waiting = [work, channels.lostModels];
-  const reloads = { ...base, ...channels, router, work, retention };
-  const reloader = stack.use(openReloader(options.source, reloads));
+  const reloader = stack.use(openReloader(source, { ...base, ...channels, router, work, retention }));
   const home = stack.use(await keepHomes(options, { ...base, ...channels, work }));
   deferFirstSteps(stack, options, draining, { platforms, opened, keeper });
 
@@ -141,7 +141,7 @@ export async function buildDaemon(options: DaemonOptions): Promise<Daemon> {
     sweepFiles,
     retention,
     status,
-    vitals,
+    vitals: keeper.vitals,
     configurationProblems: () => reloader?.problems ?? null,
     checkConfiguration: source === undefined ? undefined : (text) => source.check(text),
     masked: secrets.masked,
@@ -172,16 +172,6 @@ function answeringFor(
     platforms.find(({ capabilities }) => capabilities.serves(address));
   const serves = (address: ChannelAddress): boolean => platformOf(address) !== undefined;
   return { ...answeringOf(current, names), names, platformOf, serves };
-}
-
-function makePlatforms(
-  options: Pick<DaemonOptions, "platforms" | "log">,
-  stack: AsyncDisposableStack,
-): { readonly events: Events; readonly platforms: readonly Platform[] } {
-  const events = new Events(options.log);
-  const platforms = options.platforms(events);
-  for (const platform of platforms) stack.use(platform);
-  return { events, platforms };
 }
 
 /** First shutdown steps; run last in, first out. */

@@ -32,10 +32,7 @@ export interface SetupParts {
   readonly log: Logger;
 }
 
-/**
- * Reads the templates of a configuration, and logs changed ones.
- * @throws PromptError that lists all errors
- */
+/** Reads the templates of a configuration, and logs changed ones. @throws PromptError that lists all errors */
 export function readPrompts(config: Config, log: Logger, before?: LoadedPrompts): LoadedPrompts {
   const prompts = loadPrompts(promptSources(config), before);
   const { absent } = prompts;

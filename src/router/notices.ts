@@ -54,8 +54,10 @@ export class Notices {
       isAlone
         ? platform.tellAlone?.(channel, author.id, one.summary, one)
         : platform.send({ ...noticeOf(channel, id, "card", one.summary), card: one });
-    const written = async (): Promise<unknown> =>
-      isAlone ? tellAll(platform, channel, author.id, parts) : sendAll(platform, channel, id, parts);
+    const written = async (): Promise<void> => {
+      if (!isAlone) return sendAll(platform, channel, id, parts);
+      for (const text of parts) await platform.tellAlone?.(channel, author.id, text);
+    };
     this.#unlessItFails(channel, "notice_not_sent", this.#draw(platform, channel, card, drawn, written));
   }
 
@@ -96,15 +98,6 @@ export class Notices {
 function partsOf(text: string, limit: number): readonly string[] {
   const parts = splitText(text, limit);
   return parts.length <= MAX_PARTS ? parts : [...parts.slice(0, MAX_PARTS - 1), REST];
-}
-
-async function tellAll(
-  platform: Platform,
-  channel: ChannelAddress,
-  person: string,
-  parts: readonly string[],
-): Promise<void> {
-  for (const text of parts) await platform.tellAlone?.(channel, person, text);
 }
 
 /** In order: without a part that failed, the parts after it would make no sense. */

@@ -167,22 +167,18 @@ export class Router implements PlatformInbox {
   async receive(event: InboundEvent): Promise<Receipt> {
     assertStorable(event);
     try {
-      return await this.#receive(event);
+      switch (event.type) {
+        case "message":
+          return await this.#message(event);
+        case "edit":
+          return await this.#edit(event);
+        case "deletion":
+          return await this.#messageChanges.delete(event);
+        case "channel_deletion":
+          return await this.#deleteChannel(event);
+      }
     } catch (error) {
       throw blame(event.type, error);
-    }
-  }
-
-  async #receive(event: InboundEvent): Promise<Receipt> {
-    switch (event.type) {
-      case "message":
-        return this.#message(event);
-      case "edit":
-        return this.#edit(event);
-      case "deletion":
-        return this.#messageChanges.delete(event);
-      case "channel_deletion":
-        return this.#deleteChannel(event);
     }
   }
 

@@ -217,10 +217,7 @@ interface RecalledLimits {
   readonly length: number;
 }
 
-/**
- * @param usable estimated tokens
- * @param room estimated tokens that the rest of the dynamic part leaves
- */
+/** @param usable estimated tokens @param room estimated tokens that the rest of the dynamic part leaves */
 function limitsOf(wanted: Wanted, usable: number, room: number): RecalledLimits {
   const share = Math.floor(RECALLED_SHARE[wanted] * usable);
   return {
@@ -236,10 +233,7 @@ function atWork(lines: readonly string[], room: number): readonly string[] {
     : [`${lines.length} of them, too many to name.`];
 }
 
-/**
- * Found lines as one section.
- * @param found their number before some were left out for lack of room
- */
+/** Found lines as one section. @param found their number before some were left out for lack of room */
 function quoted(kind: BuiltInKind, lines: readonly string[], found: number): Section[] {
   const evidence = lines.length < found ? [`${lines.length} of ${found}`] : [];
   return lines.length === 0 ? [] : [{ ...plain(kind, lines.join("\n")), evidence }];
@@ -321,10 +315,8 @@ function withinRoom(
 
 function withoutText(section: Section): Section {
   if (section.state === "left out") return section;
-  const [characters, tokens] = [
-    { ...section.characters, after: 0 },
-    { ...section.tokens, after: 0 },
-  ];
+  const characters = { ...section.characters, after: 0 };
+  const tokens = { ...section.tokens, after: 0 };
   return { ...section, text: "", state: "left out", characters, tokens };
 }
 
@@ -392,10 +384,7 @@ interface Passage {
   head: string;
 }
 
-/**
- * The best messages that there is room for, oldest first.
- * @param recalled the best first
- */
+/** The best messages that there is room for, oldest first. @param recalled the best first */
 function recalledLines(
   agent: Agent,
   recalled: readonly EntryReference[],

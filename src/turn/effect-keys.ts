@@ -21,10 +21,7 @@ export function effectKeys(
   return keysBehind(madeCalls(history, turn), calls, `${channel}\n${turn.id}\n${begun}`);
 }
 
-/**
- * The same for calls with another owner than a turn.
- * @param made the owner's earlier calls
- */
+/** The same for calls with another owner than a turn. @param made the owner's earlier calls */
 export function keysBehind(made: readonly ToolCall[], calls: readonly ToolCall[], whose: string): string[] {
   const times = new Map<string, number>();
   const count = (call: ToolCall): string => {

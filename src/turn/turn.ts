@@ -17,6 +17,7 @@ import {
   SKIP,
   skippedResult,
   storableCalls,
+  type ToolResultDraft,
   type ToolRunParts,
 } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
@@ -25,6 +26,7 @@ import { type CallRefusal, RefusedCall } from "./refused-call.ts";
 import { type FittedRequest, TurnContexts } from "./turn-contexts.ts";
 import type { TurnChannel } from "./turn-channel.ts";
 import { effectKeys } from "./effect-keys.ts";
+import type { WrittenBeside } from "../store/log/log.ts";
 
 /**
  * Answers the due messages of a turn: recalls, assembles, asks the model, runs its tools, and repeats, until the model
@@ -137,7 +139,11 @@ class TurnRun {
       made.map(({ id }) => id),
     );
     if (answer.thoughts !== undefined) this.#thoughts.renamed(wanted.map(({ id }) => id));
-    if (this.#skipped < MOST_SKIPPED && this.#channel.isSteered()) return this.#skip(answer, wanted);
+    if (this.#skipped < MOST_SKIPPED && this.#channel.isSteered()) {
+      // The model made these calls before it knew of a message that has come: it decides again.
+      this.#skipped++;
+      return this.#goOn(answer, wanted, wanted.map(skippedResult));
+    }
     const { told: held, beside } = await this.#channel.gate.hold(wanted);
     const { calls, results, skip, handOff } = await runToolCalls(wanted, { ...this.#toolParts, held });
     // The turn will not continue with these results, whose sources may be deleted by now.
@@ -156,21 +162,22 @@ class TurnRun {
           }
         : { kind: "answered", text, ...handed };
     }
-    const standIn = byStandIn(answer);
+    return this.#goOn(answer, calls, results, beside);
+  }
+
+  /** The model is asked again, with these results. */
+  async #goOn(
+    answer: ModelAnswer,
+    calls: readonly ToolCall[],
+    results: readonly ToolResultDraft[],
+    beside?: WrittenBeside,
+  ): Promise<null> {
     const drafts = [{ kind: "tool_call", text: answer.text, calls } as const, ...results];
+    const standIn = byStandIn(answer);
     await this.#append(
       drafts.map((draft) => ({ ...draft, ...standIn })),
       beside,
     );
-    this.#showNothing();
-    return null;
-  }
-
-  /** The model made these calls before it knew of a message that has come: it decides again. */
-  async #skip(answer: ModelAnswer, calls: readonly ToolCall[]): Promise<null> {
-    this.#skipped++;
-    const drafts = [{ kind: "tool_call", text: answer.text, calls } as const, ...calls.map(skippedResult)];
-    await this.#append(drafts.map((draft) => ({ ...draft, ...byStandIn(answer) })));
     this.#showNothing();
     return null;
   }

@@ -106,10 +106,7 @@ export function createCompactionTarget(parts: CompactionTargetParts): Compaction
   };
 }
 
-/**
- * The sizes by which the policy decides. Pure.
- * @param now.tokens estimated tokens of the next request, with its recall
- */
+/** The sizes by which the policy decides. Pure. @param now.tokens estimated tokens of the next request, with its recall */
 export function measureHistory(
   { config, renderer }: Pick<Agent, "config" | "renderer">,
   history: History,

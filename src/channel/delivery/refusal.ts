@@ -17,10 +17,7 @@ export function shortTexts(whole: string, maxLength: number): string[] {
   return splitText(whole, Math.max(SHORTEST, Math.floor(maxLength / SHORTER)));
 }
 
-/**
- * The text of a delivery.
- * @param parts of the answer, as it was split
- */
+/** The text of a delivery. @param parts of the answer, as it was split */
 export function textOf(
   { part, form, piece }: Pick<Delivery, "part" | "form" | "piece">,
   parts: readonly string[],

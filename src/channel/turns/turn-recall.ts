@@ -205,10 +205,7 @@ export class TurnRecall implements Disposable {
     };
   }
 
-  /**
-   * @param purpose `turn`: no late results
-   * @param signal the tool call's
-   */
+  /** @param purpose `turn`: no late results @param signal the tool call's */
   async memories(
     text: string,
     purpose: "turn" | "tool",

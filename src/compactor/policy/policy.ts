@@ -156,9 +156,7 @@ export function backgroundRoom({
   };
 }
 
-/**
- * @param lead estimated tokens added to the present size, to ask whether the tier is due soon; 0: whether it is due now
- */
+/** @param lead estimated tokens added to the present size, to ask whether the tier is due soon; 0: whether it is due now */
 function isBackgroundDue(state: CompactionState, lead = 0): boolean {
   const { window, rawMessages, rawTokens } = backgroundRoom(state);
   return window <= lead || rawMessages <= 0 || rawTokens <= lead;

@@ -41,10 +41,7 @@ export class Reviser {
     this.#parts = parts;
   }
 
-  /**
-   * A model that fails is asked again with the next memories.
-   * @throws errors of the database
-   */
+  /** A model that fails is asked again with the next memories. @throws errors of the database */
   async revise(channel: ChannelId, ending: AbortSignal): Promise<void> {
     const { revisions } = this.#parts;
     const unjudged = await revisions.unjudged(channel);

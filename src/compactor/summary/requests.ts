@@ -98,18 +98,20 @@ export class RequestBuilder {
     limits: Limits,
     place: { readonly part: number; readonly parts: number },
   ): ModelMessage[] {
-    const { isRedo, isMemory } = this.#options;
-    const task = this.#agent.texts.task({
-      ...place,
-      ...collectHints(lines.map(({ entry }) => entry)),
-      ...lengthLimit(wantedTokens(limits), text),
-      first: lines[0]?.number ?? 1,
-      last: lines.at(-1)?.number ?? 1,
-      redo: isRedo,
-      memory: isMemory,
-      focus: this.#focus,
-    });
-    return [...this.#opening(), user(text), user(task)];
+    const ends = { first: lines[0]?.number ?? 1, last: lines.at(-1)?.number ?? 1 };
+    const entries = lines.map(({ entry }) => entry);
+    const task = this.#task({ ...place, ...ends }, entries, lengthLimit(wantedTokens(limits), text));
+    return [...this.#opening(), user(text), task];
+  }
+
+  #task(
+    place: Pick<TaskValues, "first" | "last" | "part" | "parts">,
+    entries: readonly Entry[],
+    limit: LengthLimit,
+  ): ModelMessage {
+    const { isRedo: redo, isMemory: memory } = this.#options;
+    const same = { redo, memory, focus: this.#focus };
+    return user(this.#agent.texts.task({ ...place, ...collectHints(entries), ...limit, ...same }));
   }
 
   /** @param summaries of one channel, oldest first */
@@ -129,19 +131,10 @@ export class RequestBuilder {
 
   /** Tokens that the window leaves for a transcript of these entries, or for summaries to merge. */
   room(entries: readonly Entry[], capTokens: number): number {
-    const { windowTokens, isMemory, isRedo } = this.#options;
-    const { texts } = this.#agent;
-    const place = {
-      first: 1,
-      last: entries.length,
-      part: 1,
-      parts: 2,
-      redo: isRedo,
-      memory: isMemory,
-      focus: this.#focus,
-    };
-    const task = texts.task({ ...collectHints(entries), ...place, ...lengthLimit(capTokens, "") });
-    const fixed = estimateRequest([...this.#opening(), user(task)], memoryTools(this.#agent, isMemory));
+    const { windowTokens, isMemory } = this.#options;
+    const place = { first: 1, last: entries.length, part: 1, parts: 2 };
+    const task = this.#task(place, entries, lengthLimit(capTokens, ""));
+    const fixed = estimateRequest([...this.#opening(), task], memoryTools(this.#agent, isMemory));
     return Math.floor(windowTokens - this.outputTokens(capTokens) - SLACK_TOKENS - fixed);
   }
 

@@ -203,10 +203,7 @@ async function close(server: Server): Promise<void> {
   });
 }
 
-/**
- * @returns the port: the configured one may be 0, for any free one
- * @throws OperatorError if it cannot listen there
- */
+/** @returns the port: the configured one may be 0, for any free one @throws OperatorError if it cannot listen there */
 async function listen(server: Server, { host, port }: Listening): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     const onError = (error: Error): void => reject(cannotListen(error, `${nameInUrl(host)}:${port}`));

@@ -133,28 +133,17 @@ export function createClusterGauges(registry: Registry) {
   };
 }
 
-type Make<Metric> = <Label extends string>(
-  name: string,
-  help: string,
-  labelNames?: readonly Label[],
-) => Metric extends "gauge" ? Gauge<Label> : Counter<Label>;
-
-function gaugesIn(registry: Registry): Make<"gauge"> {
-  return (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers: [registry] });
+function gaugesIn(registry: Registry) {
+  return <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
 }
 
-function counterIn(registry: Registry): Make<"counter"> {
-  return (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers: [registry] });
+function counterIn(registry: Registry) {
+  return <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
 }
 
-function histogramIn(
-  registry: Registry,
-): <Label extends string>(
-  name: string,
-  help: string,
-  buckets: number[],
-  labelNames?: readonly Label[],
-) => Histogram<Label> {
-  return (name, help, buckets, labelNames = []) =>
+function histogramIn(registry: Registry) {
+  return <L extends string>(name: string, help: string, buckets: number[], labelNames: readonly L[] = []) =>
     new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }

@@ -63,9 +63,7 @@ export interface Act {
   readonly path: string;
   /** Longest form, bytes; default: a few short fields. */
   readonly maxBytes?: number;
-  /**
-   * What it is done to, for the audit log: ids alone, no texts. Null: the form names nothing that there can be. Pure.
-   */
+  /** What it is done to, for the audit log: ids alone, no texts. Null: the form names nothing that there can be. Pure. */
   on(form: Form): string | null;
   /**
    * @param inTime waits for work as long as a browser does

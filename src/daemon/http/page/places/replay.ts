@@ -108,17 +108,7 @@ async function readMoment(
     omittedTo > coveredTo ? store.replay.omission(channel.id, coveredTo, omittedTo) : null,
     store.log.readCurrent(channel.id, range.from, range.to),
   ]);
-  return {
-    timeline,
-    at,
-    was,
-    coveredTo,
-    omittedTo,
-    summaries,
-    omission,
-    range,
-    entries: viewOrder(entries),
-  };
+  return { timeline, at, was, coveredTo, omittedTo, summaries, omission, range, entries: viewOrder(entries) };
 }
 
 /** The first and the last moment that may be asked for, ms. */
