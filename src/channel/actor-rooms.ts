@@ -5,11 +5,10 @@ import type { Landed } from "../core/compaction.ts";
 import { ChannelCompactor } from "../compactor/compactor.ts";
 import type { StaleEpochError } from "../store/database/errors.ts";
 import type { ChannelSnapshot } from "../store/channels/snapshot.ts";
-import type { Agent } from "../turn/agent.ts";
-import type { ActorParts, ChannelBoard } from "./channel-context.ts";
+import type { ActorParts } from "./channel-context.ts";
 import { freezeTools } from "./frozen-tools.ts";
 import { GuardedHistory } from "./guarded-history.ts";
-import { LastRequest, UsageAnchor, CallMeter, storeCalls } from "./model-usage.ts";
+import { CallMeter, LastRequest, storeCalls, UsageAnchor } from "./model-usage.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { TurnRunner } from "./turns/turn-runner.ts";
 import { JobRunner } from "../compactor/job-runner.ts";
@@ -18,23 +17,13 @@ import { type ChannelId, formatAddress, type Seq, type TurnId } from "../core/id
 import { type CompactionTargetParts, createCompactionTarget } from "./compaction/compaction-target.ts";
 import type { Circuit } from "../compactor/breaker.ts";
 
-/** The parts of an actor, built from one snapshot of the log. */
-export interface ActorRooms {
-  /** With this channel's tools. */
-  readonly agent: Agent;
-  readonly history: GuardedHistory;
-  readonly outbox: Outbox;
-  readonly board: ChannelBoard;
-  readonly runner: TurnRunner;
-  readonly compactor: ChannelCompactor;
-}
-
+/** Builds the parts of an actor from one snapshot of the log; its agent has this channel's tools. */
 export function buildRooms(
   parts: ActorParts,
   snapshot: ChannelSnapshot,
   onLost: (error: StaleEpochError) => void,
   onNoticed: (seq: Seq) => void,
-): ActorRooms {
+) {
   const { owner, address, platform, streams, events, store } = parts;
   const { lastUsage, hasLiveJob } = snapshot;
   if (lastUsage !== null) parts.agent.models.learnFactor(lastUsage.model, lastUsage);

@@ -2,7 +2,7 @@ import type { Spender } from "../budget/budgets.ts";
 import type { ModelCallRecord } from "../llm/model.ts";
 import { formatAddress, type TurnId } from "../core/ids.ts";
 import type { ModelCallRow } from "../store/turns/model-calls.ts";
-import type { CallRefusal } from "../turn/refused-call.ts";
+import type { CallRefusal } from "../turn/outcome.ts";
 import type { ActorParts } from "./channel-context.ts";
 import { CallMeter, type CallPurpose } from "./model-usage.ts";
 

@@ -27,10 +27,7 @@ export function summaryRoom(budget: Budget, fixed: number): number {
 }
 
 /** What merges are decided by, as long as it is not known what a leaf covers. @param fixed as in {@link summaryRoom} */
-export function summarySizes(
-  budget: Budget,
-  fixed: number,
-): { readonly summaryCap: number; readonly summaryRoom: number } {
+export function summarySizes(budget: Budget, fixed: number) {
   const room = summaryRoom(budget, fixed);
   return { summaryCap: leafCap(room), summaryRoom: room };
 }

@@ -16,25 +16,18 @@ export interface RedactionParts {
 /** Messages per transaction: other writers to the channel wait for it. */
 export const REDACTED_AT_ONCE = 100;
 
-/** Counts of a person's erased content in a channel. */
-export interface RedactedWords {
-  readonly messages: number;
-  readonly memories: number;
-  /** Nothing of theirs is left there. */
-  readonly isDone: boolean;
-}
-
 /**
  * Blanks all messages of a person in one channel, in bounded batches, each one transaction: a later failure undoes no batch,
  * and a repetition continues.
  * @param mayGoOn called before each batch
+ * @returns `isDone`: nothing of theirs is left there
  */
 export async function redactPerson(
   parts: RedactionParts,
   channel: ChannelRow,
   person: string,
   mayGoOn: () => boolean,
-): Promise<RedactedWords> {
+) {
   let messages = 0;
   let memories = 0;
   await parts.store.people.leaveChoices(channel.address.platform, person, channel.id);

@@ -295,10 +295,7 @@ function askedIn(history: History, turn: TurnRange): AskedBy[] {
 }
 
 /** The most important sections that there is room for. */
-function withinRoom(
-  sections: readonly Section[],
-  room: number,
-): { readonly sections: Section[]; readonly leftOut: Section[]; readonly tokens: number } {
+function withinRoom(sections: readonly Section[], room: number) {
   let tokens = 0;
   const shown: Section[] = [];
   const leftOut: Section[] = [];
@@ -437,18 +434,12 @@ function replyLines(agent: Agent, replies: readonly Reply[]): string[] {
   });
 }
 
-interface RememberedSections {
-  readonly sections: readonly Section[];
-  readonly tokens: number;
-  readonly shown: readonly RecalledStatement[];
-}
-
 /** Pages of people, then what else was recalled; no statement stands in both. @param room estimated tokens of all */
 function rememberedSections(
   agent: Agent,
   remembered: readonly RecalledStatement[],
   { room, usable }: { readonly room: number; readonly usable: number },
-): RememberedSections {
+) {
   const pages = personPages(
     agent,
     remembered,
@@ -472,18 +463,12 @@ const MOST_PAGE_TOKENS = 600;
 /** Share of that for the page of a person who asks about something else. */
 const ASKING_SHARE = 1 / 4;
 
-/** The pages of people as lines, with a head for each person. */
-interface PersonPages {
-  readonly lines: readonly string[];
-  readonly shown: ReadonlySet<RecalledStatement>;
-}
-
 /**
- * As much of each page as there is room for: the beginning, in the order of a page.
+ * As much of each page as there is room for, as lines with a head for each person: the beginning, in the order of a page.
  * @param remembered page by page, in the order in which a page gives way
  * @param room estimated tokens of all
  */
-function personPages(agent: Agent, remembered: readonly RecalledStatement[], room: number): PersonPages {
+function personPages(agent: Agent, remembered: readonly RecalledStatement[], room: number) {
   const pages = Map.groupBy(remembered, ({ page }) => page?.name ?? "");
   pages.delete("");
   const shown = new Set<RecalledStatement>();

@@ -1,5 +1,6 @@
 import type { FailureKind } from "../prompts/load.ts";
 import type { HandOff } from "../tools/tool.ts";
+import { ModelError } from "../llm/model.ts";
 
 export type TurnOutcome =
   | {
@@ -29,4 +30,38 @@ export type TurnOutcome =
 export interface TurnResult {
   readonly outcome: TurnOutcome;
   readonly modelMs: number;
+}
+
+type ModelFailureKind = Extract<
+  FailureKind,
+  "too_long" | "misconfigured" | "unavailable" | "moderated" | "unpaid" | "loading"
+>;
+
+/** The kind of a model's failure, as people and agents see it. */
+export function failureKind({ kind, reason }: ModelError): ModelFailureKind {
+  if (reason === "moderation") return "moderated";
+  if (reason === "quota") return "unpaid";
+  if (reason === "loading") return "loading";
+  if (kind === "context_length") return "too_long";
+  return kind === "unauthorized" || kind === "rejected" || kind === "redirected"
+    ? "misconfigured"
+    : "unavailable";
+}
+
+export interface CallRefusal {
+  readonly failure: Extract<FailureKind, "too_many_calls" | "spent_agent" | "spent_channel" | "spent_person">;
+  /** In Weir's words only. */
+  readonly why: string;
+  /** Calls for the question so far. */
+  readonly calls: number;
+}
+
+/** An attempt that one of Weir's own limits refused. Nothing was sent. */
+export class RefusedCall extends ModelError {
+  readonly refusal: CallRefusal;
+
+  constructor(model: string, refusal: CallRefusal) {
+    super("not_allowed", model, refusal.why);
+    this.refusal = refusal;
+  }
 }

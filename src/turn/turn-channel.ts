@@ -13,7 +13,7 @@ import type { HistoryFound, HistoryRequest, MessagesRead, ReadRequest } from "..
 import type { ToolKit } from "../tools/tool.ts";
 import type { AppendEntries, CallGate } from "./call-gate.ts";
 import type { Attached, OmittedExtract, Scene, WaitedFor } from "./context-sources.ts";
-import type { CallRefusal } from "./refused-call.ts";
+import type { CallRefusal } from "./outcome.ts";
 import type { ToolCallRecord, ToolStart } from "./tool-calls.ts";
 
 /** A channel as a turn may read and change it. */

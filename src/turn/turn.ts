@@ -10,7 +10,7 @@ import type { History, TurnRange } from "../core/history.ts";
 import { type ModelAnswer, ModelError, type Thoughts } from "../llm/model.ts";
 import type { MadeRequest } from "../llm/retrying-model.ts";
 import { type Agent, cacheOf } from "./agent.ts";
-import { failureKind } from "./failure-kind.ts";
+import { type CallRefusal, failureKind, RefusedCall, type TurnOutcome, type TurnResult } from "./outcome.ts";
 import {
   madeCalls,
   runToolCalls,
@@ -21,8 +21,6 @@ import {
   type ToolRunParts,
 } from "./tool-calls.ts";
 import { visibleAnswer } from "./visible-answer.ts";
-import type { TurnOutcome, TurnResult } from "./outcome.ts";
-import { type CallRefusal, RefusedCall } from "./refused-call.ts";
 import { type FittedRequest, TurnContexts } from "./turn-contexts.ts";
 import type { TurnChannel } from "./turn-channel.ts";
 import { effectKeys } from "./effect-keys.ts";

@@ -197,14 +197,7 @@ export function knownRequest(
   };
 }
 
-interface Sizes {
-  /** The size of the next request. Remembered: one poll asks twice, for the emergency and for the policy. */
-  of(history: History, running: TurnRange | null): RequestSize;
-  /** The size of the parts that each request has, whatever its entries. */
-  withoutEntries(history: History): Pick<RequestSize, "fixed" | "dynamic">;
-}
-
-function createSizes(parts: CompactionTargetParts): Sizes {
+function createSizes(parts: CompactionTargetParts) {
   let measured: { readonly history: History; readonly running: TurnRange | null; size: RequestSize } | null =
     null;
   /** Null: not measured yet. */
@@ -220,7 +213,8 @@ function createSizes(parts: CompactionTargetParts): Sizes {
     every = null;
   };
   return {
-    of(history, running) {
+    /** The size of the next request. Remembered: one poll asks twice, for the emergency and for the policy. */
+    of(history: History, running: TurnRange | null): RequestSize {
       forgetOthers();
       if (measured?.history !== history || measured.running !== running) {
         const size = sizeOfRequest(assemble(requestSources(parts, history, running)));
@@ -229,7 +223,8 @@ function createSizes(parts: CompactionTargetParts): Sizes {
       }
       return measured.size;
     },
-    withoutEntries(history) {
+    /** The size of the parts that each request has, whatever its entries. */
+    withoutEntries(history: History): Pick<RequestSize, "fixed" | "dynamic"> {
       forgetOthers();
       every ??= sizeWithoutEntries(requestSources(parts, history, parts.running()));
       return every;

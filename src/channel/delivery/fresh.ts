@@ -7,9 +7,7 @@ export const FRESH_MS = 1000;
  * Asks the log, and drops a late answer as outdated: this process or its network may have been frozen, and another daemon may be home
  * since.
  */
-export async function askFresh<Result>(
-  ask: () => Promise<Result>,
-): Promise<{ readonly result: Result; readonly isFresh: boolean }> {
+export async function askFresh<Result>(ask: () => Promise<Result>) {
   const askedAt = steadyNow();
   const result = await ask();
   return { result, isFresh: isFresh(askedAt) };

@@ -152,10 +152,7 @@ export interface SettledContext {
  * The record of a settled turn's request, and the entries that its turn may have read. Slow: it hashes the whole
  * request.
  */
-export function recordOfTurn(
-  chain: PrefixChain,
-  { sent, turn, recalled }: SettledContext,
-): { readonly record: ContextRecord; readonly seen: SeenByTurn } {
+export function recordOfTurn(chain: PrefixChain, { sent, turn, recalled }: SettledContext) {
   const seen: SeenByTurn = {
     seenTo: sent.history.lastSeq,
     answered: answeredMessages(sent.history, turn).map(({ seq, text }) => ({ seq, text })),

@@ -1,13 +1,12 @@
 import type { RunningTurn } from "../../store/turns/turn-rows.ts";
 import type { ModelCallRecord } from "../../llm/model.ts";
 import type { ModelCallRow } from "../../store/turns/model-calls.ts";
-import type { CallRefusal } from "../../turn/refused-call.ts";
-import type { TurnResult } from "../../turn/outcome.ts";
+import type { CallRefusal, TurnResult } from "../../turn/outcome.ts";
 import { BoundedCalls } from "../call-bounds.ts";
 import type { ActorParts } from "../channel-context.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { storeCalls } from "../model-usage.ts";
-import type { AnsweredMessages } from "./asked.ts";
+import type { AnsweredMessages } from "./next-turn.ts";
 import { askerOf, refusedForBudget } from "./turn-budget.ts";
 
 type TurnCallsParts = ActorParts & { readonly history: Pick<GuardedHistory, "current"> };

@@ -3,18 +3,17 @@
  * the channel's log through its history and store; only the outbox and drafts reach the platform.
  */
 
-import type { Agent } from "../../turn/agent.ts";
+import { type Agent, budgetOf } from "../../turn/agent.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { attachedBy, MOST_MESSAGES } from "../../core/attached-file.ts";
 import { randomUUID } from "node:crypto";
 import { dueMessages, type History, isEditedSince } from "../../core/history.ts";
-import { formatAddress, type Seq, type TurnId, type ChannelAddress } from "../../core/ids.ts";
+import { type ChannelAddress, formatAddress, type Seq, type TurnId } from "../../core/ids.ts";
 import { platformIdOf } from "../../core/message.ts";
 import { isOfInfrastructure, StaleEpochError } from "../../store/database/errors.ts";
-import type { TurnClaim, RunningTurn } from "../../store/turns/turn-rows.ts";
+import type { RunningTurn, TurnClaim } from "../../store/turns/turn-rows.ts";
 import type { Settlement, TurnEnd } from "../../store/turns/turns.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
-import { budgetOf } from "../../turn/agent.ts";
 import { type AskingMessage, type FirstRecall, firstRecall, recallFor } from "../../turn/first-recall.ts";
 import type { TurnResult } from "../../turn/outcome.ts";
 import { runTurn } from "../../turn/turn.ts";
@@ -26,13 +25,12 @@ import { createTurnChannel, type TurnChannelParts } from "./turn-channel.ts";
 import { hasBegunWork, steeredTo } from "./steering.ts";
 import type { Draft } from "../delivery/draft.ts";
 import { askFresh } from "../delivery/fresh.ts";
-import { begunBy, needsItsTools, nextTurn } from "./next-turn.ts";
+import { type AnsweredMessages, askedBy, begunBy, needsItsTools, nextTurn } from "./next-turn.ts";
 import type { GuardedHistory } from "../guarded-history.ts";
 import { spentOn } from "../model-usage.ts";
 import type { Outbox } from "../delivery/outbox.ts";
 import { TurnCalls } from "./turn-calls.ts";
 import { tellBudgets } from "./turn-budget.ts";
-import { type AnsweredMessages, askedBy } from "./asked.ts";
 import { toSettlement } from "./settlement.ts";
 import { reasonToGiveUp } from "./turn-attempts.ts";
 import { recallableBy, TurnRecall } from "./turn-recall.ts";

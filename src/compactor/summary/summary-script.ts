@@ -69,23 +69,17 @@ function nameOf(name: string, kana: number): string {
   return kana >= JAPANESE ? "Japanese" : "Chinese";
 }
 
-interface Weighed {
-  readonly weights: ReadonlyMap<string, number>;
-  readonly all: number;
-  /** Share of kana of the Chinese and Japanese characters. */
-  readonly kana: number;
-}
-
-function weigh(text: string): Weighed {
+function weigh(text: string) {
   const plain = text.slice(0, LOOKED_AT).replaceAll(OF_NO_LANGUAGE, " ");
   const weights = new Map<string, number>();
   for (const { name, letters, weight } of SCRIPTS)
     weights.set(name, (plain.match(letters)?.length ?? 0) * weight);
   const shared = weights.get("Chinese or Japanese") ?? 0;
+  // Share of kana of the Chinese and Japanese characters.
   const kana = shared === 0 ? 0 : ((plain.match(KANA_LETTER)?.length ?? 0) * 3) / shared;
   return { weights, kana, all: [...weights.values()].reduce((sum, weight) => sum + weight, 0) };
 }
 
-function shareOf(name: string, { weights, all }: Weighed): number {
+function shareOf(name: string, { weights, all }: Pick<ReturnType<typeof weigh>, "weights" | "all">): number {
   return all === 0 ? 0 : (weights.get(name) ?? 0) / all;
 }

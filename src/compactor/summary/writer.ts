@@ -448,12 +448,8 @@ async function ask(task: WritingTask, options: WriterOptions, asking: Asking): P
   }
 }
 
-interface CheckedCalls extends SavedDrafts {
-  readonly results: readonly ModelMessage[];
-}
-
 /** Checks what a model's calls save, and answers each call; does not throw. */
-function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions): CheckedCalls {
+function runCalls(calls: readonly ToolCall[], task: WritingTask, options: WriterOptions) {
   let saved = NOTHING_SAVED;
   const results = calls.map((call): ModelMessage => {
     const checked = checkCall(call, task, options);

@@ -51,11 +51,7 @@ const MOST_RAISE = 12;
 const RAISE = { path: 6, symbol: 4, signal: 3 } as const;
 
 /** How much a text on the same topics gains in priority, and the matching words. Pure. */
-export function raiseOf(
-  text: string,
-  focus: Focus,
-  listensTo: readonly Signal[],
-): { readonly raise: number; readonly evidence: readonly string[] } {
+export function raiseOf(text: string, focus: Focus, listensTo: readonly Signal[]) {
   const paths = focus.paths.filter((path) => text.includes(path));
   const symbols = focus.symbols.filter((symbol) => text.includes(symbol));
   const signals = focus.signals.filter((signal) => listensTo.includes(signal));

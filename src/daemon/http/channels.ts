@@ -1,13 +1,13 @@
 import { HTTPException } from "hono/http-exception";
 import PQueue from "p-queue";
-import { type ListedChannel, listChannel } from "../../admin/reports/channel-list.ts";
+import { listChannel, type ListedChannel } from "../../admin/reports/channel-list.ts";
 import {
   type ChannelReport,
   type ChannelReportParts,
   readRequest,
   reportChannel,
 } from "../../admin/reports/channel-report.ts";
-import { type PricedCompaction, readCompactions } from "../../admin/reports/compaction-list.ts";
+import { readCompactions } from "../../admin/reports/compaction-list.ts";
 import { nextRequest } from "../../admin/reports/context-report.ts";
 import { contextSections } from "../../context/sections/list.ts";
 import { usableTokens } from "../../context/usage.ts";
@@ -86,10 +86,7 @@ export class ChannelReports {
   }
 
   /** A channel's compactions, the newest last: `weir compactions --json`. */
-  async compactions(
-    name: string,
-    limit: number,
-  ): Promise<{ readonly compactions: readonly PricedCompaction[] }> {
+  async compactions(name: string, limit: number) {
     return this.read(async (daemon) => {
       const { id } = await findChannel(daemon, name);
       const { jobs } = await readCompactions(daemon, id, limit);

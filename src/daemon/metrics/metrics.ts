@@ -39,20 +39,16 @@ type ModelCall = Extract<WeirEvent, { type: "model_call" }>;
 type Compaction = Extract<WeirEvent, { type: "compaction" }>;
 
 /** Watches a daemon for whoever monitors it: over HTTP, or through a collector. */
-export interface Monitor {
-  readonly readiness: Readiness;
-  readonly metrics: Metrics;
-  /** Sets the daemon to report on. */
-  watch(daemon: Daemon): void;
-}
+export type Monitor = ReturnType<typeof createMonitor>;
 
-export function createMonitor(version: string): Monitor {
+export function createMonitor(version: string) {
   const readiness = new Readiness();
   const metrics = new Metrics(readiness, version);
   return {
     readiness,
     metrics,
-    watch(daemon) {
+    /** Sets the daemon to report on. */
+    watch(daemon: Daemon): void {
       readiness.watch(daemon);
       metrics.watch(daemon);
     },

@@ -1,5 +1,5 @@
 import { estimateMessage } from "../../context/render.ts";
-import { stubOf, type StubSize } from "../../context/stub.ts";
+import { stubOf, type StubSize } from "../../context/cap.ts";
 import type { ModelMessage } from "../../core/context.ts";
 import type { SubagentStep } from "./subagent-store.ts";
 

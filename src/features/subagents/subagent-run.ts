@@ -12,14 +12,13 @@ import { type ModelAnswer, ModelError, type Thoughts } from "../../llm/model.ts"
 import type { SaveOutcome, Subagent, SubagentStep } from "./subagent-store.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { ToolFailure, type Tool, type ToolKit } from "../../tools/tool.ts";
+import { type Tool, ToolFailure, type ToolKit } from "../../tools/tool.ts";
 import { standaloneTools } from "../../tools/tools.ts";
 import { type Agent, budgetOf, forFallback } from "../../turn/agent.ts";
 import { keysBehind } from "../../turn/effect-keys.ts";
-import { failureKind } from "../../turn/failure-kind.ts";
+import { failureKind, RefusedCall } from "../../turn/outcome.ts";
 import { runToolCalls, storableCalls } from "../../turn/tool-calls.ts";
 import { visibleAnswer } from "../../turn/visible-answer.ts";
-import { RefusedCall } from "../../turn/refused-call.ts";
 import type { MadeRequest } from "../../llm/retrying-model.ts";
 import { subagentMessages } from "./subagent-request.ts";
 

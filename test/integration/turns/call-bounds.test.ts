@@ -1,4 +1,4 @@
-// proves: src/channel/call-bounds.ts, src/budget/call-counts.ts, src/turn/refused-call.ts
+// proves: src/channel/call-bounds.ts, src/budget/call-counts.ts, src/turn/outcome.ts
 // One message leads to so many model calls and no more, whoever makes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// proves: src/llm/http/reasons.ts, src/turn/failure-kind.ts, src/admin/explain-failure.ts, src/llm/chat/thinking-filter.ts
+// proves: src/llm/http/reasons.ts, src/turn/outcome.ts, src/admin/explain-failure.ts, src/llm/chat/thinking-filter.ts
 // What people read in the channel, and the operator in /why, the status and the log, by the reason that a model's server gives.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

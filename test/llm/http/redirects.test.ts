@@ -11,14 +11,14 @@ import { createEmbeddings } from "../../../src/llm/embeddings.ts";
 import { ModelError } from "../../../src/llm/model.ts";
 import { openModels } from "../../../src/llm/model-provider.ts";
 import { createRetryingModel } from "../../../src/llm/retrying-model.ts";
-import { failureKind } from "../../../src/turn/failure-kind.ts";
+import { failureKind } from "../../../src/turn/outcome.ts";
 import { llm } from "../../support/llm-config.ts";
 import { status, text } from "../../support/model-behaviours.ts";
 import { ask } from "../../support/model-calls.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import {
-  REDIRECTS,
   type RedirectingServer,
+  REDIRECTS,
   startRedirectingServer,
 } from "../../support/redirecting-server.ts";
 

@@ -147,13 +147,9 @@ export function meter(level: number | null): Markup | "" {
   </meter>`;
 }
 
-/** @param place its path's last part @param name `platform:name` */
-function ofChannel(place: string, name: string): string {
+/** A page of a channel. @param name `platform:name` @param place the path's last part; default: the channel itself */
+export function channelPath(name: string, place = "channel"): string {
   return `/page/${place}?id=${encodeURIComponent(name)}`;
-}
-
-export function channelPath(name: string): string {
-  return ofChannel("channel", name);
 }
 
 /** A channel's name that leads to its page. @param name `platform:name` */
@@ -163,7 +159,7 @@ export function channelLink(name: string): Markup {
 
 /** The page with the entries from..to of the log, as they are kept now. @param name `platform:name` */
 export function sourcePath(name: string, from: Seq, to: Seq): string {
-  return `${ofChannel("source", name)}&from=${from}&to=${to}`;
+  return `${channelPath(name, "source")}&from=${from}&to=${to}`;
 }
 
 /**
@@ -186,20 +182,20 @@ const ENTRIES_BESIDE = 50;
 
 /** A channel as it was. @param name `platform:name` @param at ms; default: when something happened first on its last day */
 export function replayPath(name: string, at?: number): string {
-  return `${ofChannel("replay", name)}${at === undefined ? "" : `&at=${at}`}`;
+  return `${channelPath(name, "replay")}${at === undefined ? "" : `&at=${at}`}`;
 }
 
 /** Looks for something in a channel. @param name `platform:name` @param asked default: nothing yet */
 export function searchPath(name: string, asked: Readonly<Record<string, string>> = {}): string {
   const given = Object.entries(asked).filter(([, value]) => value !== "");
   const more = new URLSearchParams(given).toString();
-  return `${ofChannel("search", name)}${more === "" ? "" : `&${more}`}`;
+  return `${channelPath(name, "search")}${more === "" ? "" : `&${more}`}`;
 }
 
 /** The page of a turn. @param name `platform:name` @param turn default: the list of the channel's newest turns */
 export function turnPath(name: string, turn?: number): string {
   const which = turn === undefined ? "" : `&turn=${turn}`;
-  return `${ofChannel("turn", name)}${which}`;
+  return `${channelPath(name, "turn")}${which}`;
 }
 
 /** Memories and people. @param of a channel's name, or a person's; default: all */
@@ -212,11 +208,6 @@ export function memoriesPath(of: { readonly channel?: string; readonly person?: 
   return `/page/memories${asked.size === 0 ? "" : `?${asked.toString()}`}`;
 }
 
-/** What an operator may do in a channel. @param name `platform:name` */
-export function channelActsPath(name: string): string {
-  return ofChannel("channel-acts", name);
-}
-
 export interface ForgetAsked {
   /** Of its channel, `platform:name`. */
   readonly id: string;
@@ -227,11 +218,6 @@ export interface ForgetAsked {
 
 export function forgetPath(asked: ForgetAsked): string {
   return `/page/forget?${new URLSearchParams({ ...asked }).toString()}`;
-}
-
-/** What a channel's log would have cost with other settings. @param name `platform:name` */
-export function whatIfPath(name: string): string {
-  return ofChannel("what-if", name);
 }
 
 /** Longest shown text, in UTF-16 units; `weir log` has the whole. */
@@ -254,4 +240,19 @@ export function clock(at: number | Date, time: TimeFormat): string {
 export function secondOf(at: number | Date, time: TimeFormat): string {
   const date = new Date(at);
   return `${time.minute(date)}:${String(date.getUTCSeconds()).padStart(2, "0")}`;
+}
+
+/** The views of one channel. @param name `platform:name` @param shown which of them this page is */
+export function channelTabs(name: string, shown: "now" | "replay" | "search"): Markup {
+  const tabs = [
+    { key: "now", path: channelPath(name), words: "Now" },
+    { key: "replay", path: replayPath(name), words: "Replay 24 h" },
+    { key: "search", path: searchPath(name), words: "Search" },
+  ];
+  return html`<nav class="strip" aria-label="Views of the channel">
+    ${tabs.map(
+      ({ key, path, words }) =>
+        html`<a href="${path}" ${key === shown ? html`aria-current="page"` : ""}>${words}</a>`,
+    )}
+  </nav>`;
 }

@@ -312,10 +312,7 @@ export class ChannelWatch implements AsyncDisposable {
 }
 
 /** @returns its sentence, and whether what the page shows of the channel has changed by it */
-function compactionNews(event: Extract<WeirEvent, { type: "compaction" }>): {
-  readonly words: string;
-  readonly isOver: boolean;
-} {
+function compactionNews(event: Extract<WeirEvent, { type: "compaction" }>) {
   switch (event.phase) {
     case "started":
       return { words: `Beside the talk: ${describeRunning(event)}.`, isOver: false };

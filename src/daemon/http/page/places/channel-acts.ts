@@ -6,7 +6,7 @@ import { type ChannelId, formatAddress } from "../../../../core/ids.ts";
 import { STOPPED } from "../../../../platforms/platform.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
-import { actForm, channelActsPath, channelPath } from "../markup.ts";
+import { actForm, channelPath } from "../markup.ts";
 import {
   type Act,
   ACT_MS,
@@ -61,7 +61,7 @@ export const channelAct: Act = {
     const { id, address } = await findChannel(daemon, form("id"));
     const acted = await ACTS_BY_NAME.get(form("act"))?.(daemon, id, inTime);
     if (acted === undefined) throw new Error("the form names no act");
-    return { place: channelActsPath(formatAddress(address)), ...acted };
+    return { place: channelPath(formatAddress(address), "channel-acts"), ...acted };
   },
 };
 

@@ -14,9 +14,8 @@ import { type ReportedDaemon, reportOf } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { type Conversation, conversation, rangeBefore } from "../channel/conversation.ts";
 import { liveLine } from "../channel/live-line.ts";
-import { channelTabs } from "../channel/tabs.ts";
+import { channelPath, channelTabs, type Markup, memoriesPath, table, turnPath } from "../markup.ts";
 import type { Position } from "../live/position.ts";
-import { channelPath, type Markup, memoriesPath, table, turnPath, whatIfPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { sayForm } from "./say.ts";
 import { NOT_SHOWN } from "../roles.ts";
@@ -115,7 +114,7 @@ function channelBody(view: ChannelView, asked: Pick<Asked, "formToken" | "chats"
     <p>
       ${card.summary} · <a href="${turnPath(report.channel)}">turns</a>${
         view.isReadable ? html` · <a href="${memoriesPath({ channel: report.channel })}">memories</a>` : ""
-      }${mayTry ? html` · <a href="${whatIfPath(report.channel)}">what if it had other settings?</a>` : ""}
+      }${mayTry ? html` · <a href="${channelPath(report.channel, "what-if")}">what if it had other settings?</a>` : ""}
     </p>
     ${timelineSection({ timeline, report, bar: card.bar, time, path, span })}
     <div class="channel">

@@ -1,14 +1,14 @@
 import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import { formatReloaded } from "../../../../admin/requests/reload-answer.ts";
-import { type EditableFile, readEditable, saveEditable } from "../../../../config/editable-file.ts";
+import { readEditable, saveEditable } from "../../../../config/editable-file.ts";
 import { literalSecretLine } from "../../../../config/literal-secret.ts";
 import { OperatorError } from "../../../../core/errors.ts";
 import { displayable, displayableLine } from "../../../../text/displayable.ts";
 import { lineDiff } from "../../../../text/line-diff.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { actForm, type Markup } from "../markup.ts";
-import { type Act, type Asked, type Done, type Form, type Place, type Shown } from "../place.ts";
+import type { Act, Asked, Done, Form, Place, Shown } from "../place.ts";
 import { settingsPlace } from "./settings.ts";
 
 /** In a form, a character takes up to nine bytes. */
@@ -61,16 +61,8 @@ function versionOf(form: Form): string | null {
   return /^[\da-f]{64}$/.test(form("hash")) ? `configuration ${form("hash").slice(0, 12)}` : null;
 }
 
-interface OpenedFile {
-  readonly path: string;
-  readonly file: EditableFile;
-}
-
 /** @throws HTTPException with why it cannot be edited here */
-function openFile(
-  { current, checkConfiguration }: ReportedDaemon,
-  mask: (text: string) => string,
-): OpenedFile {
+function openFile({ current, checkConfiguration }: ReportedDaemon, mask: (text: string) => string) {
   const { file: path } = current.setup.config;
   if (path === null || checkConfiguration === undefined) throw refused("There is no file to edit.");
   const file = inOperatorsWords(() => readEditable(path));
@@ -144,7 +136,7 @@ function reviewed({ reports: { daemon }, mask, formToken }: Asked, form: Form): 
   });
 }
 
-interface Edit extends OpenedFile {
+interface Edit extends ReturnType<typeof openFile> {
   readonly text: string;
   readonly formToken: string;
 }

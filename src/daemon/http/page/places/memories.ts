@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import { describeMemory } from "../../../../admin/commands/memory.ts";
-import type { Card } from "../../../../core/card.ts";
 import { type AgentId, formatAddress } from "../../../../core/ids.ts";
 import { whoseOf } from "../../../../core/memory.ts";
 import { inPageOrder, isOnPageOf } from "../../../../memory/people.ts";
@@ -22,20 +21,7 @@ const PROOFS_SHOWN = 10;
 /** Longest name of a person that is looked for, in UTF-16 units. */
 const MOST_NAME = 200;
 
-interface MemoriesView {
-  /** Of the address; "": all channels, or everybody. */
-  readonly channel: string;
-  readonly person: string;
-  readonly memories: readonly MemoryRecord[];
-  readonly isMore: boolean;
-  readonly rejected: readonly RejectedMemories[];
-  readonly lists: Card["lists"];
-  readonly timeOf: (agent: AgentId) => TimeFormat;
-  /** The channel's agent; else the first one. */
-  readonly time: TimeFormat;
-  /** False: others are there that the role may not read, or forget. */
-  readonly isAll: boolean;
-}
+type MemoriesView = Awaited<ReturnType<typeof readMemories>>;
 
 /** What is remembered, of all channels or one, and of one person: as `weir memories`, with what features know of a channel. */
 export const memoriesPlace: Place = {
@@ -56,7 +42,7 @@ async function readMemories(
   { id, person }: { readonly id: string; readonly person: string },
   rights: ReadingRights,
   mask: (text: string) => string,
-): Promise<MemoriesView> {
+) {
   const { store, features } = daemon;
   const { agents } = daemon.current.setup;
   const timeOf = (agent: AgentId): TimeFormat => (agents.named(agent) ?? agents.first).agent.time;
@@ -73,6 +59,7 @@ async function readMemories(
     channel === undefined || !rights.isAll ? [] : features.channelLists(channel.id, time),
   ]);
   return {
+    // Of the address; "": all channels, or everybody.
     channel: mask(channel === undefined ? "" : formatAddress(channel.address)),
     person: mask(person),
     memories: masked(
@@ -84,6 +71,7 @@ async function readMemories(
     lists: masked(lists, mask),
     timeOf,
     time,
+    // False: others are there that the role may not read, or forget.
     isAll: rights.isAll,
   };
 }

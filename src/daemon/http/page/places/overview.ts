@@ -11,13 +11,12 @@ import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { sayForm } from "./say.ts";
 import process from "node:process";
 import { describeCost } from "../../../../admin/reports/cost-format.ts";
-import { reportUsage, type UsageReport } from "../../../../admin/reports/usage-report.ts";
+import { reportUsage } from "../../../../admin/reports/usage-report.ts";
 import { readVersion } from "../../../../admin/version.ts";
 import { instantOf } from "../../../../async/occurrences.ts";
-import type { NamedPurse } from "../../../../budget/budgets.ts";
 import { formatAddress } from "../../../../core/ids.ts";
 import type { CompactedChannel } from "../../../../store/channels/overview.ts";
-import { isPresent, type Member } from "../../../../store/channels/members.ts";
+import { isPresent } from "../../../../store/channels/members.ts";
 import type { SchemaState } from "../../../../store/database/migrate.ts";
 import { counted } from "../../../../text/text.ts";
 import type { ReportedDaemon } from "../../channels.ts";
@@ -95,22 +94,12 @@ const BUDGETS = 5;
 const CHANNELS = 20;
 
 /** What an operator asks first. */
-interface Today {
-  /** Since midnight of the first agent. */
-  readonly usage: UsageReport;
-  readonly budgets: readonly NamedPurse[];
-  readonly compacted: readonly CompactedChannel[];
-  /** See `countWaiting`. */
-  readonly waiting: readonly string[];
-  readonly schema: SchemaState;
-  /** The daemons of its cluster that are there, with their versions; empty: it is alone. */
-  readonly members: readonly Pick<Member, "name" | "version">[];
-}
+type Today = Awaited<ReturnType<typeof readToday>>;
 
 const VERSION = readVersion();
 
 /** Each part by the function of its own place or command. */
-async function readToday(daemon: ReportedDaemon, mask: (text: string) => string): Promise<Today> {
+async function readToday(daemon: ReportedDaemon, mask: (text: string) => string) {
   const { store, current, models, budgets } = daemon;
   const { config, time } = current.setup.agents.first.agent;
   const now = new Date();

@@ -2,8 +2,7 @@ import { html } from "hono/html";
 import { percent } from "../../../../admin/reports/channel-format.ts";
 import { tierMarks } from "../../../../admin/reports/context-card.ts";
 import type { Bar } from "../../../../core/card.ts";
-import type { Entry } from "../../../../core/entry.ts";
-import { type Omission, type Summary, viewOrder } from "../../../../core/history.ts";
+import { viewOrder } from "../../../../core/history.ts";
 import { formatAddress, type Seq } from "../../../../core/ids.ts";
 import type { ChannelRow } from "../../../../store/channels/channels.ts";
 import type { ChannelThen } from "../../../../store/channels/replay.ts";
@@ -14,9 +13,8 @@ import type { TimeFormat } from "../../../../text/time.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { REPLAY_ASSET } from "../assets.ts";
-import { conversation, type EntryRange, rangeBefore } from "../channel/conversation.ts";
-import { channelTabs } from "../channel/tabs.ts";
-import { type Markup, meter, replayPath, secondOf, turnPath } from "../markup.ts";
+import { conversation, rangeBefore } from "../channel/conversation.ts";
+import { channelTabs, type Markup, meter, replayPath, secondOf, turnPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 import { aheadAt, around, besides, levelAt, type Moment, momentsOf, writingAt } from "../replay/moments.ts";
 import { chart } from "../timeline/chart.ts";
@@ -29,18 +27,8 @@ const MOMENTS_LISTED = 40;
 /** Steps of the slider. */
 const STEPS = 200;
 
-interface ReplayedMoment {
-  readonly timeline: Timeline;
-  /** ms */
-  readonly at: number;
-  readonly was: ChannelThen;
-  readonly coveredTo: Seq;
-  readonly omittedTo: Seq;
-  readonly summaries: readonly Summary[];
-  readonly omission: Omission | null;
-  readonly range: EntryRange;
-  readonly entries: readonly Entry[];
-}
+/** The channel at a moment of its last day. */
+type ReplayedMoment = NonNullable<Awaited<ReturnType<typeof readMoment>>>;
 
 interface ReplayView {
   readonly channel: ChannelRow;
@@ -84,7 +72,7 @@ async function readMoment(
   daemon: ReportedDaemon,
   channel: ChannelRow,
   asked: { readonly at: number | null; readonly before: Seq },
-): Promise<ReplayedMoment | null> {
+) {
   const { store, staffOf } = daemon;
   const times = await store.timeline.read(channel.id);
   const shareOf = shareIn(daemon, channel, { agent: staffOf(channel).agent.config.id });

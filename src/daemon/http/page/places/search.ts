@@ -10,8 +10,7 @@ import type { TimeFormat } from "../../../../text/time.ts";
 import { findChannel, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { entryList } from "../channel/entries.ts";
-import { channelTabs } from "../channel/tabs.ts";
-import { entryPath, type Markup, searchPath } from "../markup.ts";
+import { channelTabs, entryPath, type Markup, searchPath } from "../markup.ts";
 import { type Asked, numberIn, type Place, type Shown } from "../place.ts";
 
 /** Results of one page; those of long texts are fewer. */

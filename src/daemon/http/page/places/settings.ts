@@ -16,21 +16,7 @@ import { formatNumber } from "../../../../text/format.ts";
 
 const MOST_LINES = 2000;
 
-interface SettingsView {
-  /** Of the file; null: there is none. */
-  readonly path: string | null;
-  /** Null: there is none, or `problem` says why it cannot be read. */
-  readonly lines: readonly ShownLines[] | null;
-  readonly problem: string | null;
-  /** That the file is refused, in a sentence, and the loader's error lines; null: it is in force. */
-  readonly refusal: string | null;
-  readonly problems: string | null;
-  readonly atStart: readonly string[];
-  readonly reloaded: string | null;
-  /** As `weir config check` prints it. */
-  readonly inForce: string;
-  readonly warnings: readonly string[];
-}
+type SettingsView = ReturnType<typeof readSettings>;
 
 /** The configuration: what is in force, what is refused or waits for a start, and the file without its secrets. */
 export const settingsPlace: Place = {
@@ -47,7 +33,7 @@ export const settingsPlace: Place = {
   },
 };
 
-function readSettings(daemon: ReportedDaemon, mask: (text: string) => string): SettingsView {
+function readSettings(daemon: ReportedDaemon, mask: (text: string) => string) {
   const { config, agents } = daemon.current.setup;
   const { time } = agents.first.agent;
   const at = (date: Date): string => time.minute(date);
@@ -56,14 +42,16 @@ function readSettings(daemon: ReportedDaemon, mask: (text: string) => string): S
   const read = file === null ? null : readTextFile(file, file);
   const text = read !== null && "value" in read ? read.value : null;
   return {
+    // Null: there is no file.
     path: file,
-    // Known secrets first: a part of one would not be found.
+    // Null as well if it cannot be read, and `problem` says why. Known secrets first: a part of one would not be found.
     lines: text === null ? null : shownFile(mask(text)).slice(0, MOST_LINES),
     problem: read !== null && "problem" in read ? read.problem.message : null,
     refusal: configuration === undefined ? null : describeRefusal(configuration, at),
     problems: daemon.configurationProblems(),
     atStart: configuration?.atStart ?? [],
     reloaded: configuration?.reloadedAt == null ? null : at(configuration.reloadedAt),
+    // As `weir config check` prints it.
     inForce: describeConfig(config, knownWindow),
     warnings: warnOfModelNames(config),
   };

@@ -14,7 +14,7 @@ import { counted } from "../../../../text/text.ts";
 import type { TimeFormat } from "../../../../text/time.ts";
 import { nextSections, type ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelActsPath, channelPath, type Markup, secondOf, table, timeCell, turnPath } from "../markup.ts";
+import { channelPath, type Markup, secondOf, table, timeCell, turnPath } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 import type { ReadingRights } from "../reading-rights.ts";
 import { entryList } from "../channel/entries.ts";
@@ -168,7 +168,7 @@ async function readSent(
 function listBody(name: string, view: TurnView): Markup {
   const { newest, time, mayAct } = view;
   return html`<h1>Turns of <a href="${channelPath(name)}">${displayableLine(name)}</a></h1>
-    ${mayAct ? html`<p><a href="${channelActsPath(name)}">Summarise now, or stop the answer</a></p>` : ""}
+    ${mayAct ? html`<p><a href="${channelPath(name, "channel-acts")}">Summarise now, or stop the answer</a></p>` : ""}
     ${
       newest.length === 0
         ? html`<p>No turn began here yet: say something to the agent in this channel.</p>`

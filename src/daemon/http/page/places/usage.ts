@@ -4,9 +4,9 @@ import {
   parseSince,
   reportUsage,
   usageNotes,
+  type UsageReport,
   usageSheet,
   usageTable,
-  type UsageReport,
 } from "../../../../admin/reports/usage-report.ts";
 import { describePurse, shareSpent } from "../../../../budget/budget.ts";
 import type { NamedPurse } from "../../../../budget/budgets.ts";
@@ -14,7 +14,6 @@ import { USAGE_KEYS, type UsageKey } from "../../../../core/listings.ts";
 import { csvOf } from "../../../../text/csv.ts";
 import { displayableLine } from "../../../../text/displayable.ts";
 import { formatNumber } from "../../../../text/format.ts";
-import type { TimeFormat } from "../../../../text/time.ts";
 import type { ReportedDaemon } from "../../channels.ts";
 import { masked } from "../../masked.ts";
 import { channelPath, type Markup, memoriesPath, meter, table } from "../markup.ts";
@@ -33,11 +32,7 @@ interface UsageAsked {
   readonly since: Date;
 }
 
-interface UsageView extends UsageAsked {
-  readonly report: UsageReport;
-  readonly budgets: readonly NamedPurse[];
-  readonly time: TimeFormat;
-}
+type UsageView = Awaited<ReturnType<typeof readUsage>>;
 
 /** What model calls have cost, by one key, as `weir usage`; and the budgets of today. */
 export const usagePlace: Place = {
@@ -78,7 +73,7 @@ async function readUsage(
   { store, current, models, budgets }: ReportedDaemon,
   asked: UsageAsked,
   mask: (text: string) => string,
-): Promise<UsageView> {
+) {
   const { agent } = current.setup.agents.first;
   const { by, since } = asked;
   const usages = await store.usage.by(by, { since }, agent.config.timeZone);

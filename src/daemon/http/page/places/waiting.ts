@@ -18,18 +18,7 @@ import { describeServers } from "../../../../admin/reports/server-list.ts";
 /** Rows of each list. */
 const ROWS = 50;
 
-export interface WaitingView {
-  readonly items: readonly FeatureItem[];
-  readonly due: readonly ChannelWork[];
-  readonly undelivered: readonly ChannelWork[];
-  readonly refused: readonly RefusedPart[];
-  /** Of features, by their names: what waits, as `weir status` says it. */
-  readonly work: readonly { readonly name: string; readonly line: string }[];
-  /** That the configuration is refused, or what of it waits for a start; each in a sentence. */
-  readonly configuration: readonly string[];
-  readonly time: TimeFormat;
-  readonly now: Date;
-}
+type WaitingView = Awaited<ReturnType<typeof readWaiting>>;
 
 /** One inbox of everything that waits for a person, each with how to act on it. */
 export const waitingPlace: Place = {
@@ -61,10 +50,7 @@ export const waitingAct: Act = {
 const ITEM_IDS = /^[\w:/@.+=-]{1,100}$/;
 
 /** What waits for a person, as the place shows it, with its secrets masked. */
-export async function readWaiting(
-  daemon: ReportedDaemon,
-  mask: (text: string) => string,
-): Promise<WaitingView> {
+export async function readWaiting(daemon: ReportedDaemon, mask: (text: string) => string) {
   const { features, current, vitals } = daemon;
   const { overview } = daemon.store;
   const { time } = current.setup.agents.first.agent;
@@ -83,6 +69,7 @@ export async function readWaiting(
   const atStart = configuration?.atStart ?? [];
   return {
     ...masked({ items, due, undelivered, refused }, mask),
+    // By their names, as `weir status` says it.
     work: work.map((one) => ({ name: one.name, line: mask(one.line(time, oldest)) })),
     configuration: [
       ...(refusal === null ? [] : [mask(`It is ${refusal}`)]),

@@ -6,7 +6,7 @@ import { assumptions, playedRange, type TuneReport, tuningTable } from "../../..
 import { settingOf } from "../../../../tune/settings.ts";
 import { findChannel } from "../../channels.ts";
 import { masked } from "../../masked.ts";
-import { channelActsPath, channelPath, type Markup, table } from "../markup.ts";
+import { channelPath, type Markup, table } from "../markup.ts";
 import type { Asked, Place, Shown } from "../place.ts";
 
 interface Field {
@@ -50,7 +50,7 @@ export const whatIfPlace: Place = {
       body: html`<h1>${title}</h1>
         <p>
           <a href="${channelPath(name)}">The channel</a> ·
-          <a href="${channelActsPath(name)}">summarise now, or stop the answer</a>
+          <a href="${channelPath(name, "channel-acts")}">summarise now, or stop the answer</a>
         </p>
         ${form(name, values)}
         ${report === null ? note(isTried) : outcome(masked(report, mask), config.id, settings)}`,

@@ -38,10 +38,7 @@ function momentsOfJob(bar: JobBar): Moment[] {
 }
 
 /** The last moment before a time, and the first one after it; null: there is none. */
-export function besides(
-  moments: readonly Moment[],
-  at: number,
-): { readonly earlier: Moment | null; readonly later: Moment | null } {
+export function besides(moments: readonly Moment[], at: number) {
   return {
     earlier: moments.findLast((one) => one.at < at) ?? null,
     later: moments.find((one) => one.at > at) ?? null,

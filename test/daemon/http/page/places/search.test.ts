@@ -1,4 +1,4 @@
-// proves: src/daemon/http/page/places/search.ts, src/memory/channel-search.ts, src/daemon/http/page/channel/tabs.ts
+// proves: src/daemon/http/page/places/search.ts, src/memory/channel-search.ts, src/daemon/http/page/markup.ts
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openStore } from "../../../../store/open-store.ts";
