@@ -2,8 +2,8 @@ import { retryWrite } from "../async/retry.ts";
 import type { AgentId, ChannelId, Seq } from "../core/ids.ts";
 import { OWN_AUTHOR } from "../core/message.ts";
 import type { Digester } from "../store/compaction/extracts.ts";
-import type { Appended } from "../store/log/message-rows.ts";
 import type { Store } from "../store/store.ts";
+import type { Waker } from "./waker.ts";
 
 /** A message of Weir that needs an answer in a channel: work that is due at a time, or that has ended. */
 export interface DueWork {
@@ -19,17 +19,12 @@ export interface DueWork {
   readonly agent?: AgentId | undefined;
 }
 
-interface ChannelNews {
-  announce(channel: ChannelId, appended: Appended): void;
-  changed(channel: ChannelId, seq: Seq, notedSeq: Seq | null): Promise<void>;
-}
-
 /** Appends due work of Weir to a channel's log, and wakes the channel. */
 export class DueWorkDesk {
   readonly #log: Pick<Store["log"], "appendMessage" | "delete">;
-  readonly #waker: ChannelNews;
+  readonly #waker: Pick<Waker, "announce" | "changed">;
 
-  constructor({ log }: Pick<Store, "log">, waker: ChannelNews) {
+  constructor({ log }: Pick<Store, "log">, waker: Pick<Waker, "announce" | "changed">) {
     this.#log = log;
     this.#waker = waker;
   }

@@ -467,7 +467,6 @@ interface JobNews {
   readonly phase: Extract<WeirEvent, { type: "compaction" }>["phase"];
   /** Duration in this process; default: 0. */
   readonly ms?: number;
-  /** Default: none. */
   readonly summary?: SummaryDraft;
   /** Number of memories committed with it; default: none. */
   readonly memories?: number;

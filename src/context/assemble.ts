@@ -144,14 +144,11 @@ function assembleWith(sources: ContextSources, trims: Trims, pruning: Pruning | 
       turns.take(isImageless ? own : withResultImages(pictured(own), sources)),
     ),
   ];
-  const toolSegment: Segment = {
-    key: "tools",
-    label: "tools",
-    tokens: renderer.toolTokens(tools),
-    count: tools.length,
-    messages: [],
-  };
-  const all = [toolSegment, ...segments];
+  const toolTokens = renderer.toolTokens(tools);
+  const all: Segment[] = [
+    { key: "tools", label: "tools", tokens: toolTokens, count: tools.length, messages: [] },
+    ...segments,
+  ];
   return {
     tools,
     sections: [...sections, ...now.sections],

@@ -66,13 +66,8 @@ export function fitContext(sources: ContextSources, budget: Budget): Fit {
     const shown = omitTo === null ? sources : { ...sources, history: omit(history, omitTo) };
     const omitted = assemble(shown, plainest);
     const context = omitted.tokens < emergency ? omitted : capItems(shown, plainest, limit);
-    return {
-      context,
-      history: shown.history,
-      omitTo,
-      tokensBefore,
-      overflows: context.tokens > tokenBudgetAt(budget, 1),
-    };
+    const overflows = context.tokens > tokenBudgetAt(budget, 1);
+    return { context, history: shown.history, omitTo, tokensBefore, overflows };
   };
   let fit = attempt(planOmission(sources, budget, imageless.tokens));
   // Caps do not shorten many short messages.

@@ -1,4 +1,4 @@
-import { pause } from "../async/clock.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 import type { Logger } from "pino";
 import { errorMessage } from "../core/errors.ts";
 import { type ChannelAddress, formatAddress } from "../core/ids.ts";
@@ -19,9 +19,8 @@ const AGAIN_MS = 5000;
  */
 export class ChannelErasure implements AsyncDisposable {
   readonly #parts: ChannelErasureParts;
-  readonly #closing = new AbortController();
-  #running: Promise<void> | null = null;
-  #isAsked = false;
+  readonly #looks = new PollLoop(async () => this.#look());
+  #isClosing = false;
 
   constructor(parts: ChannelErasureParts) {
     this.#parts = parts;
@@ -29,31 +28,25 @@ export class ChannelErasure implements AsyncDisposable {
 
   /** Starts the remaining work. Returns at once. */
   begin(): void {
-    this.#isAsked = true;
-    this.#running ??= this.#run().finally(() => (this.#running = null));
+    this.#looks.now();
   }
 
   /** Resolves when the batch under way is done. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
-    await this.#running;
+    this.#isClosing = true;
+    await this.#looks[Symbol.asyncDispose]();
   }
 
   /** Must not throw. */
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    while (this.#isAsked && !signal.aborted) {
-      this.#isAsked = false;
-      try {
-        const channels = await this.#parts.store.erasures.open(CHANNELS);
-        let taken = 0;
-        for (const channel of channels) taken += await this.#erase(channel);
-        this.#isAsked ||= taken > 0;
-      } catch (error) {
-        this.#parts.log.warn({ why: errorMessage(error) }, "channel_not_erased_yet");
-        this.#isAsked = true;
-        await pause(AGAIN_MS, signal);
-      }
+  async #look(): Promise<number | null> {
+    try {
+      const channels = await this.#parts.store.erasures.open(CHANNELS);
+      let taken = 0;
+      for (const channel of channels) taken += await this.#erase(channel);
+      return taken > 0 ? 0 : null;
+    } catch (error) {
+      this.#parts.log.warn({ why: errorMessage(error) }, "channel_not_erased_yet");
+      return AGAIN_MS;
     }
   }
 
@@ -63,7 +56,7 @@ export class ChannelErasure implements AsyncDisposable {
     const channel = await store.channels.find(address);
     if (channel === undefined) return 0;
     let messages = 0;
-    for (let isLeft = true; isLeft && !this.#closing.signal.aborted;) {
+    for (let isLeft = true; isLeft && !this.#isClosing;) {
       const ids = await store.erasures.left(address, REDACTED_AT_ONCE);
       const { seqs } = await redactMessages(this.#parts, channel, ids);
       messages += seqs.length;

@@ -54,7 +54,7 @@ export function levelName({ level }: Pick<LogRecord, "level">): string {
  */
 export function formatLogLine(record: LogRecord, hasColor: boolean): string {
   const level = levelName(record);
-  const { name, detail } = told(record);
+  const [name, detail] = told(record);
   const channel = typeof record["channel"] === "string" ? record["channel"] : "";
   const mark = ["warn", "error", "fatal"].includes(level) ? `${level} ` : "";
   const parts = [`${clock(record["time"])} ${mark}${name.padEnd(EVENT_WIDTH)}`, channel, detail];
@@ -63,47 +63,30 @@ export function formatLogLine(record: LogRecord, hasColor: boolean): string {
   return color === undefined ? line : `\u001B[${color}m${line}\u001B[0m`;
 }
 
-function told(record: LogRecord): { readonly name: string; readonly detail: string } {
+function told(record: LogRecord): readonly [name: string, detail: string] {
   switch (record.msg) {
-    case "turn_settled":
-      return {
-        name: "turn",
-        detail: joined(
-          ended(record),
-          tokens(record["tokensIn"], record["tokensOut"]),
-          ids(record, ["turn", "inReplyTo"]),
-        ),
-      };
-    case "model_call":
-      return {
-        name: "model",
-        detail: joined(
-          `${text(record["model"])} ${text(record["outcome"])} ${seconds(record["totalMs"])}`,
-          tokens(record["promptTokens"], record["completionTokens"]),
-          ids(record, ["purpose", "turn", "job"]),
-        ),
-      };
-    case "compaction":
-      return {
-        name: "compact",
-        detail: joined(
-          `${text(record["phase"])} ${text(record["kind"])} ${seconds(record["ms"])}`,
-          tokens(record["tokensBefore"], record["tokensAfter"]),
-          ids(record, ["job", "tier", "reason"]),
-        ),
-      };
+    case "turn_settled": {
+      const spent = tokens(record["tokensIn"], record["tokensOut"]);
+      return ["turn", joined(ended(record), spent, ids(record, ["turn", "inReplyTo"]))];
+    }
+    case "model_call": {
+      const done = `${text(record["model"])} ${text(record["outcome"])} ${seconds(record["totalMs"])}`;
+      const spent = tokens(record["promptTokens"], record["completionTokens"]);
+      return ["model", joined(done, spent, ids(record, ["purpose", "turn", "job"]))];
+    }
+    case "compaction": {
+      const done = `${text(record["phase"])} ${text(record["kind"])} ${seconds(record["ms"])}`;
+      const change = tokens(record["tokensBefore"], record["tokensAfter"]);
+      return ["compact", joined(done, change, ids(record, ["job", "tier", "reason"]))];
+    }
     case "message_accepted":
-      return { name: "message", detail: ids(record, ["messageId", "seq", "addressed"]) };
+      return ["message", ids(record, ["messageId", "seq", "addressed"])];
     case "reply_delivered":
-      return { name: "sent", detail: ids(record, ["turn", "messageIds", "inReplyTo"]) };
-    default:
-      return {
-        name: record.msg,
-        detail: ids(
-          record,
-          Object.keys(record).filter((key) => !ELSEWHERE.has(key)),
-        ),
-      };
+      return ["sent", ids(record, ["turn", "messageIds", "inReplyTo"])];
+    default: {
+      const others = Object.keys(record).filter((key) => !ELSEWHERE.has(key));
+      return [record.msg, ids(record, others)];
+    }
   }
 }
 

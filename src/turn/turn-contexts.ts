@@ -20,10 +20,6 @@ import type { TurnChannel } from "./turn-channel.ts";
 /** Estimated tokens of the words around an extract, with the marks of its lines. */
 export const EXTRACT_FRAME_TOKENS = 60;
 
-function withoutImages(found: LookedUp): LookedUp {
-  return { ...found, attached: { ...found.attached, images: [] } };
-}
-
 export interface FittedRequest {
   /** The server's name of the model. */
   readonly name: string;
@@ -142,7 +138,8 @@ export class TurnContexts {
       const history = await this.#channel.snapshot();
       const { scene } = this.#channel;
       const now = this.#now;
-      const found = isSeeing ? this.#found : withoutImages(this.#found);
+      const { attached } = this.#found;
+      const found = isSeeing ? this.#found : { ...this.#found, attached: { ...attached, images: [] } };
       const sizes = { usable: usableTokens(budget), usableEstimated: partAt(budget, 1) };
       const situation = { history, turn: this.#turn, ...found, resultImages, now, scene, ...sizes };
       return fitContext(contextSources(agent, situation), budget);

@@ -45,9 +45,8 @@ export class GuestTurns {
     this.#request = request;
   }
 
-  answerer(agent: AgentId | undefined): AgentId | undefined {
-    return answererOf(this.#parts.guests, agent);
-  }
+  readonly answerer = (agent: AgentId | undefined): AgentId | undefined =>
+    answererOf(this.#parts.guests, agent);
 
   /** The parts of an agent's turns. A guest's requests leave the measurements of the channel's own requests alone. */
   partsOf(agent: AgentId | undefined): ActorParts {

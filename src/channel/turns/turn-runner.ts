@@ -185,7 +185,7 @@ export class TurnRunner {
    */
   async next(leftBehind: RunningTurn | null): Promise<RunningTurn | "unknown" | null> {
     const { store, owner, features } = this.#parts;
-    const answerer = this.#guests.answerer.bind(this.#guests);
+    const answerer = this.#guests.answerer;
     if (leftBehind !== null) {
       this.#take(leftBehind);
       const { id, failures, agent: before, ...turn } = leftBehind;
@@ -364,7 +364,7 @@ export class TurnRunner {
     const steered = (history: History): Seq | null =>
       steeredTo(history, turn, {
         name,
-        answerer: this.#guests.answerer.bind(this.#guests),
+        answerer: this.#guests.answerer,
         budget: budgetOf(agent, model),
       });
     return {
@@ -462,19 +462,10 @@ export class TurnRunner {
     const { events, address, owner, features, masked = (text) => text } = this.#parts;
     const { state: outcome, reason, inReplyTo, modelMs } = end;
     // Masks first: a truncated secret would not be found.
-    const said = end.said && sliceWhole(masked(end.said), 0, MOST_SAID);
+    const said = end.said === undefined ? {} : { said: sliceWhole(masked(end.said), 0, MOST_SAID) };
     const turnMs = Math.round(steadyNow() - acceptedAt.getTime());
     const channel = formatAddress(address);
-    const told = {
-      channel,
-      turn,
-      outcome,
-      reason,
-      ...(said !== undefined && { said }),
-      inReplyTo,
-      turnMs,
-      modelMs,
-    };
+    const told = { channel, turn, outcome, reason, ...said, inReplyTo, turnMs, modelMs };
     events.emit({ type: "turn_settled", ...told, ...spent });
     features.background.turnEnded(owner.channel);
   }
