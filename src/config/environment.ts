@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { EXCEPT_VARIABLES, type Proxies, PROXY_VARIABLES, proxyAddress } from "../network/proxies.ts";
 import { configProblem, type ConfigProblem } from "./config-error.ts";
+import { nearestName } from "./nearest-name.ts";
 import { readTextFile } from "./text-file.ts";
 
 /** Variables by name, from the process or from `.env`. */
@@ -42,10 +43,15 @@ export function variable(environment: Environment, name: string): string | null 
 }
 
 /** The problem of a named variable that is not set. */
-export function unsetVariable(name: string): { readonly message: string; readonly expected: string } {
+export function unsetVariable(
+  name: string,
+  environment: Environment,
+): Pick<ConfigProblem, "message" | "expected" | "suggestion"> {
+  const set = Object.keys(environment).filter((one) => variable(environment, one) !== null);
   return {
     message: `the environment variable ${name} is not set, or empty`,
     expected: `${name} in the environment or in .env`,
+    suggestion: nearestName(name, set),
   };
 }
 

@@ -3,7 +3,6 @@ import type { ProblemAt } from "./checks/check-file.ts";
 import type { McpServerConfig } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
 import { type Environment, filledHeader, unsetVariable, unusableVariable, variable } from "./environment.ts";
-import { nearestName } from "./nearest-name.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { mcpSchema } from "./schema/mcp.ts";
 
@@ -102,12 +101,7 @@ function resolveServer(
   const take = (key: string, variableName: string): string => {
     const found = variable(environment, variableName);
     if (found !== null) return found;
-    const near = nearestName(variableName, Object.keys(environment));
-    unset.push({
-      key: key,
-      ...unsetVariable(variableName),
-      ...(near !== null && near !== variableName && { suggestion: near }),
-    });
+    unset.push({ key, ...unsetVariable(variableName, environment) });
     return "";
   };
   const pass = (entry: string): [string, string] => {

@@ -3,7 +3,6 @@ import type { ProblemAt } from "./checks/check-file.ts";
 import type { ServerConfig } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
 import { type Environment, filledHeader, unsetVariable, unusableVariable, variable } from "./environment.ts";
-import { nearestName } from "./nearest-name.ts";
 import { API_KEY } from "./references.ts";
 import type { FileConfig } from "./schema/file.ts";
 import { serversSchema } from "./schema/models.ts";
@@ -27,10 +26,9 @@ export function resolveModelServers(
     const take: Take = (key, variableName, usable) => {
       const found = variable(environment, variableName);
       if (found !== null && (usable === undefined || usable.isUsable(found))) return found;
-      const near = nearestName(variableName, Object.keys(environment));
       const fields =
         found === null
-          ? { ...unsetVariable(variableName), ...(near !== null && { suggestion: near }) }
+          ? unsetVariable(variableName, environment)
           : { message: unusableVariable(variableName), expected: usable?.expected ?? null };
       wrong.push(problemAt(["llm", "servers", name, key], fields));
       return "";

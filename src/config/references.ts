@@ -163,7 +163,10 @@ export function resolveReferences(
 
 type Resolved =
   | { readonly value: string | null }
-  | { readonly wrong: Pick<ConfigProblem, "message" | "expected">; readonly isWritten: boolean };
+  | {
+      readonly wrong: Pick<ConfigProblem, "message" | "expected"> & Partial<ConfigProblem>;
+      readonly isWritten: boolean;
+    };
 
 function resolveReference(reference: Reference, file: FileConfig, environment: Environment): Resolved {
   const value = valueAt(file, reference.path);
@@ -173,7 +176,7 @@ function resolveReference(reference: Reference, file: FileConfig, environment: E
   const found = variable(environment, name);
   const isOff = reference.isSwitch === true && name === defaultVariable(reference.path);
   if (found === null && isWritten && !isOff) {
-    return { wrong: unsetVariable(name), isWritten };
+    return { wrong: unsetVariable(name, environment), isWritten };
   }
   if (found === null || reference.isUsable(found)) return { value: found };
   return { wrong: { message: unusableVariable(name), expected: reference.expected }, isWritten };

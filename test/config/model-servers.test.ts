@@ -54,6 +54,12 @@ suite("[llm.servers]", () => {
       assert.doesNotMatch(error.message, /planted/);
     });
   }
+
+  test("a variable that is empty is not meant by its own name", (t) => {
+    const { message } = configErrorFrom(t, `${FAST}api_key = "env:FAST_KEY"\n`, { FAST_KEY: "" });
+    assert.match(message, /FAST_KEY is not set, or empty/);
+    assert.doesNotMatch(message, /did you mean/i);
+  });
 });
 
 suite("names of servers", () => {
