@@ -23,7 +23,7 @@ import { Progress } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type BackupOptions = CommonOptions & { readonly verify?: boolean };
+type BackupOptions = CommonOptions & { readonly verify?: boolean };
 
 const BESIDE = `Not in it: config.toml, .env and the agents' folders. Copy those as you copy other files.
 Whoever has the file can read everything. What people take back later stays in it: keep it safe, and not for ever.`;

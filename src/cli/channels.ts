@@ -17,7 +17,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { assertHasRun, firstTimeFormat, onlyLooking, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
-export type ChannelsOptions = CommonOptions & {
+type ChannelsOptions = CommonOptions & {
   readonly json?: boolean;
   readonly limit: number;
   readonly sort: ChannelOrder;

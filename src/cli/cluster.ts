@@ -12,8 +12,8 @@ import { Spinner } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type ClusterOptions = CommonOptions & { readonly json?: boolean };
-export type DrainOptions = CommonOptions & { readonly undo?: boolean };
+type ClusterOptions = CommonOptions & { readonly json?: boolean };
+type DrainOptions = CommonOptions & { readonly undo?: boolean };
 
 /** Interval of checks whether a daemon has handed over everything, ms. */
 const LOOK_MS = 500;

@@ -31,7 +31,7 @@ import { weirCommand } from "../files/installation.ts";
 const PATIENCE_MS = 20_000;
 const SIGNS = { ok: "✓", wrong: "✗", unsure: "?", off: "–" } as const;
 
-export interface DoctorOptions extends CommonOptions {
+interface DoctorOptions extends CommonOptions {
   /** False: no model is asked. Default: each does what its agents will want of it. */
   readonly models?: boolean;
   /** Whether to measure how much of a request each model reads. */

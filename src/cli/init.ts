@@ -42,7 +42,7 @@ export async function init(io: Io, options: InitOptions): Promise<void> {
   await setUp(await openQuestions(), folder);
 }
 
-export interface InitOptions extends CommonOptions {
+interface InitOptions extends CommonOptions {
   /** False: only the home is made. */
   readonly questions?: boolean;
 }

@@ -11,7 +11,7 @@ import type { ChannelRow } from "../store/channels/channels.ts";
 /** Entries that `weir log` reads at once. */
 const PAGE = 500;
 
-export type LogOptions = CommonOptions & {
+type LogOptions = CommonOptions & {
   readonly json?: boolean;
   readonly from?: number;
   readonly to?: number;

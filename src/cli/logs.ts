@@ -14,7 +14,7 @@ import { logFileOf } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type LogsOptions = CommonOptions & {
+type LogsOptions = CommonOptions & {
   readonly follow?: boolean;
   readonly channel?: string;
   readonly level?: (typeof LOG_LEVELS)[number];

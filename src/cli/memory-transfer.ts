@@ -26,7 +26,7 @@ const PAGE = 500;
 /** Problems of one kind that are named by their lines. */
 const SHOWN = 10;
 
-export type ExportOptions = CommonOptions & { readonly channel?: string };
+type ExportOptions = CommonOptions & { readonly channel?: string };
 
 /**
  * `weir memories export FILE|-`: every memory as a line of JSON, for `import`. A file is written completely or not at all.
@@ -121,7 +121,6 @@ async function readLines(io: Io, file: string): Promise<string[]> {
 }
 
 interface NumberedMemory {
-  /** From 1. */
   readonly line: number;
   readonly memory: MemoryLine;
 }

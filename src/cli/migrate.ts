@@ -2,7 +2,7 @@ import { migrateDatabase } from "../store/database/open.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { openLog, readConfig } from "./shared/open.ts";
 
-export type MigrateOptions = CommonOptions & { readonly force?: boolean };
+type MigrateOptions = CommonOptions & { readonly force?: boolean };
 
 /** `weir migrate`: brings the database up to this version. */
 export async function migrate(io: Io, { force = false, ...options }: MigrateOptions): Promise<void> {

@@ -11,7 +11,7 @@ import { assertHasRun, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type ModelsOptions = CommonOptions & { readonly forget?: string; readonly json?: boolean };
+type ModelsOptions = CommonOptions & { readonly forget?: string; readonly json?: boolean };
 
 /** The learned facts of a model, under its full name. */
 interface Known {

@@ -3,7 +3,7 @@ import { OperatorError } from "../core/errors.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
-export interface OpenOptions extends CommonOptions {
+interface OpenOptions extends CommonOptions {
   /** Signs in a viewer; default: the operator. */
   readonly viewer?: boolean;
 }

@@ -23,7 +23,7 @@ import { findChannel, onlyLooking, readConfig, withStore } from "./shared/open.t
 import { placeOf } from "./shared/place.ts";
 import { Progress } from "./shared/progress.ts";
 
-export type TuneOptions = CommonOptions & {
+type TuneOptions = CommonOptions & {
   readonly set?: readonly string[];
   readonly from?: number;
   readonly to?: number;

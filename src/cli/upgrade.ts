@@ -12,7 +12,7 @@ import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
 import { placeOf } from "./shared/place.ts";
 
-export type UpgradeOptions = CommonOptions & { readonly check?: boolean };
+type UpgradeOptions = CommonOptions & { readonly check?: boolean };
 
 /** The oldest Node that runs this version. */
 const NODE = 24;

@@ -6,7 +6,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { assertHasRun, onlyLooking, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 
-export type UsageOptions = CommonOptions & {
+type UsageOptions = CommonOptions & {
   readonly by: UsageKey;
   readonly since: string;
   readonly json?: boolean;
