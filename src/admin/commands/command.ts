@@ -23,8 +23,7 @@ import type { DaemonStatus } from "../reports/daemon-status.ts";
 import type { SkipReasons } from "../skip-reasons.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import { isTimeZone } from "../../text/when.ts";
-import type { CommandRule, Typed } from "./command-rule.ts";
-import type { OwnersConfig } from "./permissions.ts";
+import { type CommandRule, isOwner, type OwnersConfig, type Typed } from "./permissions.ts";
 
 /**
  * A slash command on every platform. To add a command, export it from a new file beside this, and list it in
@@ -137,6 +136,15 @@ export function askingChannel({ agentOf }: Pick<CommandParts, "agentOf">, row: C
   return { agent: agentOf(row).config.id, channel: row.id, workspace: row.workspace, kind: row.kind };
 }
 
+/** Whether the asker may decide for everybody there. */
+export function ownsPlace(
+  { owners }: Pick<CommandParts, "owners">,
+  { channel, asker }: Pick<AskedCommand, "channel" | "asker">,
+): boolean {
+  const { address, kind, workspace } = channel;
+  return isOwner(asker, { platform: address.platform, kind, workspace }, owners);
+}
+
 /** `#general in Acme`, or its address if its platform gives no names. */
 export function channelTitle(row: Pick<ChannelRow, "address" | "kind" | "workspace" | "place">): string {
   const { place, kind } = row;
@@ -162,7 +170,6 @@ export function zoneOf({ agentOf }: Pick<CommandParts, "agentOf">, row: ChannelR
   return here !== undefined && isTimeZone(here) ? here : own;
 }
 
-/** Times in that zone. */
 export function timeOf(parts: Pick<CommandParts, "agentOf">, row: ChannelRow): TimeFormat {
   const zone = zoneOf(parts, row);
   const { config, time } = parts.agentOf(row);

@@ -9,12 +9,19 @@ import type { CommandAnswer } from "../../core/card.ts";
 import type { Commands } from "../../router/text-commands.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { ChannelCommand, Command, CommandParts } from "./command.ts";
-import { typedWith, type CommandRule, type Typed } from "./command-rule.ts";
 import { compactCommand, summarizeCommand } from "./compact.ts";
 import { contextCommand } from "./context.ts";
 import { forgetCommand } from "./forget.ts";
 import { memoryCommand, memoryIn, rememberCommand } from "./memory.ts";
-import { isNamedOwner, isOwner, mayRun, type Permission } from "./permissions.ts";
+import {
+  type CommandRule,
+  isNamedOwner,
+  isOwner,
+  mayRun,
+  type Permission,
+  type Typed,
+  typedWith,
+} from "./permissions.ts";
 import { exportCommand } from "./export.ts";
 import { recapCommand } from "./recap.ts";
 import { modelCommand } from "./model.ts";
@@ -49,7 +56,6 @@ export const BUILT_IN_COMMANDS: readonly Command[] = [
   newCommand,
 ];
 
-/** Every command as help lists it. */
 export function commandRules(commands: readonly Command[]): readonly CommandRule[] {
   return [...commands, HELP];
 }

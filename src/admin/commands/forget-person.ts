@@ -2,7 +2,7 @@ import { REDACTED_AT_ONCE, redactMessages, redactPerson } from "../../router/red
 import type { SpokenPlace } from "../../store/deletion/personal-data.ts";
 import { counted } from "../../text/text.ts";
 import { type AskedCommand, type CommandParts, placeName } from "./command.ts";
-import type { Typed } from "./command-rule.ts";
+import type { Typed } from "./permissions.ts";
 
 /** `/forget me`: everything that the asker has said, here or everywhere. */
 
@@ -88,7 +88,6 @@ export const REACH =
   "Their text goes from the log, from summaries and from what can be recalled; that you wrote, and when, stays. " +
   "What others and I have said stays. The platform keeps its own copies: delete them there.";
 
-/** `2 memories` */
 export const memoriesOf = (count: number): string => counted(count, "memory", "memories");
 
 /** @param place `this channel` */

@@ -3,12 +3,18 @@ import { retryWrite } from "../../async/retry.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { Store } from "../../store/store.ts";
 import type { OwnedMemory } from "../../store/memory/memories.ts";
-import { type AskedCommand, type Command, askingChannel, type CommandParts, timeOf } from "./command.ts";
-import type { Typed } from "./command-rule.ts";
+import {
+  type AskedCommand,
+  type Command,
+  askingChannel,
+  type CommandParts,
+  ownsPlace,
+  timeOf,
+} from "./command.ts";
 import { questionTerms, terms } from "../../text/terms.ts";
 import { askEverywhere, askFirst, forgetAll, forgetEverywhere, memoriesOf, REACH } from "./forget-person.ts";
 import { MEMORIES_ASKED, memoryLines } from "./memory.ts";
-import { howToOwn, isOwner } from "./permissions.ts";
+import { howToOwn, type Typed } from "./permissions.ts";
 import { readForgetMe } from "../../core/forget-me.ts";
 import { type AgentId, type MemoryId, memoryId } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
@@ -135,11 +141,6 @@ async function forgetSeveral(
   return formatSeveralForgotten({ forgotten, messages, others });
 }
 
-function ownsPlace({ owners }: CommandParts, { channel, asker }: AskedCommand): boolean {
-  const { kind, workspace, address } = channel;
-  return isOwner(asker, { platform: address.platform, kind, workspace }, owners);
-}
-
 /** Forgets one memory, with the messages that prove it. Only its author or an owner may do so. */
 async function forgetOne(parts: CommandParts, command: AskedCommand, id: number): Promise<string> {
   const { channel, asker, typed } = command;
@@ -196,7 +197,6 @@ export type ForgetParts = RedactionParts &
 
 /** Content that was deleted with a memory. */
 interface Taken {
-  /** Blanked messages. */
   readonly messages: number;
   /** Messages of others that say the same and stay. */
   readonly others: number;

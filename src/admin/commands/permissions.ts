@@ -1,12 +1,26 @@
 import type { ChatPlatformConfig } from "../../config/chat-platform.ts";
 import { type ChatPlatform, chatPlatform } from "../../platforms/platforms.ts";
 import type { ChannelKind } from "../../core/message.ts";
-import type { Asker } from "../../platforms/platform.ts";
+import type { Asker, PlatformCommand } from "../../platforms/platform.ts";
 import { isNamed, type NameHolds, plainName } from "../../router/bindings.ts";
 
-import type { CommandRule, Typed } from "./command-rule.ts";
-
 /** Who may run what. Pure. */
+
+/** A command as help lists it, and its permission. */
+export interface CommandRule extends PlatformCommand {
+  /** Who may run it among several people: everybody, the owners, or owners and the person being answered. */
+  readonly allowed: "everybody" | "owners" | "answered";
+  /** Why others may not; follows the command's name. */
+  readonly effect?: string;
+}
+
+/** A command as people type it there: `forget 1` is `/forget 1`, `/weir forget 1` or `@weir /forget 1`. */
+export type Typed = (command: string) => string;
+
+/** @param prefix the text before a command's name */
+export function typedWith(prefix: string): Typed {
+  return (command) => prefix + command;
+}
 
 export interface CommandPlace {
   readonly platform: string;
@@ -52,7 +66,6 @@ export function forOwners(what: string, platform: string): string {
   return `${what} is for owners only, also in a direct message. ${howToOwn(platform)}`;
 }
 
-/** How a person becomes an owner. */
 export function howToOwn(platform: string): string {
   return `Whoever runs Weir names them in config.toml, as owners or owner_roles under [platforms.${platform}].`;
 }

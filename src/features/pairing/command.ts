@@ -2,10 +2,9 @@ import { describeStranger } from "./pairing-desk.ts";
 import { chatPlatform } from "../../platforms/platforms.ts";
 import type { InboundCommand } from "../../platforms/platform.ts";
 import { CODE_VALID_MS, type PairingRequest } from "./pairing-store.ts";
-import type { Typed } from "../../admin/commands/command-rule.ts";
 import type { Command, CommandParts, CommandPlace } from "../../admin/commands/command.ts";
 import { PAIRING } from "./key.ts";
-import { forOwners, isNamedOwner } from "../../admin/commands/permissions.ts";
+import { forOwners, isNamedOwner, type Typed } from "../../admin/commands/permissions.ts";
 
 /** It needs no channel in the log: an owner may never have spoken to the bot. */
 export const pairCommand: Command = {
@@ -16,7 +15,6 @@ export const pairCommand: Command = {
   runAnywhere: pair,
 };
 
-/** `/pair CODE`, `/pair`. */
 async function pair(
   { serviceOf, owners }: CommandParts,
   { channel, argument, asker, said, where }: InboundCommand,
@@ -45,10 +43,8 @@ async function pair(
   }
 }
 
-/** The answer to a code without a request. */
 export const NO_SUCH_CODE = `Nobody waits with this code. A code is valid for ${CODE_VALID_MS / 60_000} minutes, and once.`;
 
-/** The waiting requests, one a line. Pure. */
 export function listRequests(requests: readonly PairingRequest[], typed: Typed): string {
   if (requests.length === 0) return "Nobody waits to be let in.";
   return requests

@@ -12,12 +12,12 @@ import {
   type AskedCommand,
   type Command,
   type CommandParts,
+  ownsPlace,
   placeName,
   zoneOf,
 } from "../../admin/commands/command.ts";
-import type { Typed } from "../../admin/commands/command-rule.ts";
+import type { Typed } from "../../admin/commands/permissions.ts";
 import { keptMessage } from "../../admin/commands/kept-message.ts";
-import { isOwner } from "../../admin/commands/permissions.ts";
 
 export const remindCommand: Command = {
   name: "remind",
@@ -146,11 +146,10 @@ function isWordsOfTime({ at, in: span }: ReminderRequest): boolean {
   return at !== undefined && /^\d{1,2}:\d{2}$/.test(at);
 }
 
-/** `/reminders`, `/reminders cancel 3` */
 async function reminders(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
-  const desk = parts.serviceOf(REMINDERS);
-  const waiting = await desk.waiting(channel.id);
+  const { store } = parts.serviceOf(REMINDERS);
+  const waiting = await store.waiting(channel.id);
   if (argument === "") return listOf(waiting, placeName(channel), typed);
   const [, number] = /^(?:cancel|delete|stop)\s+#?(\d{1,15})$/i.exec(argument) ?? [];
   if (number === undefined) return `This is ${typed("reminders")} or ${typed("reminders cancel NUMBER")}.`;
@@ -158,22 +157,12 @@ async function reminders(parts: CommandParts, command: AskedCommand): Promise<st
   if (found === undefined) return `No reminder ${number} waits in ${placeName(channel)}.`;
   if (found.schedule !== null)
     return `The schedule "${found.schedule}" stands in config.toml: whoever runs Weir ends it there.`;
-  if (!mayCancel(parts, command, found))
+  if (found.asker?.id !== command.asker.id && !ownsPlace(parts, command))
     return `Reminder ${number} is somebody else's: they may end it, or an owner.`;
-  const isEnded = await desk.cancel(channel.id, found.id);
+  const isEnded = await store.cancel(channel.id, found.id);
   return isEnded ? `Reminder ${number} is cancelled.` : `Reminder ${number} does not wait any more.`;
 }
 
-function mayCancel(
-  { owners }: CommandParts,
-  { channel, asker }: AskedCommand,
-  { asker: by }: Reminder,
-): boolean {
-  const { address, kind, workspace } = channel;
-  return by?.id === asker.id || isOwner(asker, { platform: address.platform, kind, workspace }, owners);
-}
-
-/** Pure. */
 function listOf(waiting: readonly Reminder[], place: string, typed: Typed): string {
   if (waiting.length === 0) return `No reminder waits in ${place}. ${typed("remind")} says how to set one.`;
   return [

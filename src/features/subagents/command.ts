@@ -9,10 +9,11 @@ import {
   type AskedCommand,
   type Command,
   type CommandParts,
+  ownsPlace,
   placeName,
   timeOf,
 } from "../../admin/commands/command.ts";
-import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
+import { howToOwn } from "../../admin/commands/permissions.ts";
 
 export const agentsCommand: Command = {
   name: "agents",
@@ -22,7 +23,6 @@ export const agentsCommand: Command = {
   run: agents,
 };
 
-/** `/agents`, `/agents stop NUMBER` */
 async function agents(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
   const desk = parts.serviceOf(SUBAGENTS);
@@ -34,19 +34,10 @@ async function agents(parts: CommandParts, command: AskedCommand): Promise<strin
   const wanted = running.find((one) => one.number === Number(number));
   if (wanted === undefined)
     return `No subagent ${number} is at work here. ${typed("agents")} lists those that are.`;
-  if (!mayStop(parts, command, wanted))
+  if (wanted.asker?.id !== command.asker.id && !ownsPlace(parts, command))
     return `Subagent ${number} is for whoever asked for it, and for owners, to stop. ${howToOwn(channel.address.platform)}`;
   const isStopped = await desk.stop(channel.id, wanted.number);
   return isStopped ? `Subagent ${number} is stopped.` : `Subagent ${number} has just ended.`;
-}
-
-function mayStop(
-  { owners }: CommandParts,
-  { channel, asker }: AskedCommand,
-  { asker: asked }: OpenSubagent,
-): boolean {
-  const { address, kind, workspace } = channel;
-  return asked?.id === asker.id || isOwner(asker, { platform: address.platform, kind, workspace }, owners);
 }
 
 function list(

@@ -2,7 +2,6 @@ import type { Card } from "../../core/card.ts";
 import type { ChannelId } from "../../core/ids.ts";
 import type { Author } from "../../core/message.ts";
 import { type Candidate, candidatesOf, type CandidateState } from "./candidates.ts";
-import type { ChannelRow } from "../../store/channels/channels.ts";
 import { WISHES } from "./key.ts";
 import type { DoubtedWish, WishStore } from "./wish-store.ts";
 import { retryWrite } from "../../async/retry.ts";
@@ -14,11 +13,11 @@ import {
   type Command,
   type ForWhom,
   type CommandParts,
+  ownsPlace,
   placeName,
   timeOf,
 } from "../../admin/commands/command.ts";
-import type { Typed } from "../../admin/commands/command-rule.ts";
-import { howToOwn, isOwner } from "../../admin/commands/permissions.ts";
+import { howToOwn, type Typed } from "../../admin/commands/permissions.ts";
 
 export const learnedCommand: Command = {
   name: "learned",
@@ -29,7 +28,6 @@ export const learnedCommand: Command = {
   run: describeLearned,
 };
 
-/** `/learned` */
 async function describeLearned(
   parts: CommandParts,
   { channel, typed, asker, isNamedOwner }: AskedCommand,
@@ -40,7 +38,7 @@ async function describeLearned(
     place: placeName(channel),
     typed,
     asker: asker.id,
-    isOwners: ownsPlace(parts, channel, asker),
+    isOwners: ownsPlace(parts, { channel, asker }),
   });
 }
 
@@ -88,7 +86,7 @@ export async function endLearned(
   if (candidate === undefined)
     return `There is no L${number} in ${placeName(channel)}. ${typed("learned")} shows what there is.`;
   const { person, wishes } = candidate;
-  const isOwners = ownsPlace(parts, channel, asker);
+  const isOwners = ownsPlace(parts, { channel, asker });
   if (person !== null && person !== asker.id && !isOwners) {
     const who = `whoever asked for it (${namesOf(candidate)}) or an owner`;
     return `Only ${who} may end L${number}. ${howToOwn(channel.address.platform)}`;
@@ -106,14 +104,6 @@ export async function endLearned(
     return `Ended: ${what}. Nobody is answered by it any more; the messages stay.`;
   const others = isOwners ? `${typed(`forget L${number}`)} ends it for all.` : "An owner may end it for all.";
   return `Ended for you: ${what}. You are not answered by it any more, unless others are answered with you. ${others}`;
-}
-
-function ownsPlace(
-  { owners }: CommandParts,
-  { address: { platform }, kind, workspace }: ChannelRow,
-  asker: AskedCommand["asker"],
-): boolean {
-  return isOwner(asker, { platform, kind, workspace }, owners);
 }
 
 /** Answers of `/learned`. Pure. */

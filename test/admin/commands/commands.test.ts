@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { typedWith } from "../../../src/admin/commands/command-rule.ts";
+import { typedWith } from "../../../src/admin/commands/permissions.ts";
 import { commandTable, helpLines } from "../../../src/admin/commands/commands.ts";
 import { COMMANDS } from "../../../src/features/features.ts";
 

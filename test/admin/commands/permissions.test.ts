@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Command } from "../../../src/admin/commands/command.ts";
-import { typedWith } from "../../../src/admin/commands/command-rule.ts";
 import { COMMANDS } from "../../../src/features/features.ts";
-import { type CommandPlace, mayRun, type OwnersConfig } from "../../../src/admin/commands/permissions.ts";
+import {
+  type CommandPlace,
+  mayRun,
+  type OwnersConfig,
+  typedWith,
+} from "../../../src/admin/commands/permissions.ts";
 import type { Asker } from "../../../src/platforms/platform.ts";
 import { PLATFORMS_OFF } from "../../support/platforms-off.ts";
 
