@@ -1,9 +1,9 @@
 import {
   type CompactAnswer,
+  compactAnswer,
   describeAnswer,
   describeRedo,
   forceCompaction,
-  parseAnswer,
   quoteSummary,
   redoCompaction,
 } from "../admin/requests/compact-answer.ts";
@@ -19,7 +19,7 @@ import { findChannel, openLog, readConfig, withStore } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type CompactOptions = CommonOptions & {
+type CompactOptions = CommonOptions & {
   /** The compaction whose summary is to be written again, in the typed form. */
   readonly redo?: string;
 };
@@ -64,7 +64,7 @@ async function askDaemon(
       channel.id,
       redo === null ? { kind: "compact" } : { kind: "redo", job: redo },
     );
-    answer = await ask(store.requests, id, io.shutdown, TIMES, parseAnswer);
+    answer = await ask(store.requests, id, io.shutdown, TIMES, compactAnswer);
     if (answer === null) await assertNoCluster(store, what);
   };
   await withStore(io, config, work, "asker");

@@ -1,7 +1,7 @@
 import { PairingStore } from "../features/pairing/pairing-store.ts";
 import leven from "leven";
 import { channelTitle } from "../admin/commands/command.ts";
-import { parseForgetAnswer } from "../admin/requests/forget-answer.ts";
+import { forgetAnswer } from "../admin/requests/forget-answer.ts";
 import type { Config } from "../config/config.ts";
 import { OperatorError } from "../core/errors.ts";
 import { formatAddress } from "../core/ids.ts";
@@ -19,7 +19,7 @@ import { Spinner } from "./shared/progress.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
+type ForgetUserOptions = CommonOptions & { readonly yes?: boolean };
 
 const SHOWN = 40;
 /** People among whom a misspelt one is looked for. */
@@ -27,7 +27,6 @@ export const MOST_PEOPLE = 5000;
 const SUGGESTED = 5;
 
 export interface NamedPerson {
-  /** Null: it was not said. */
   readonly platform: string | null;
   /** An id, or a name. */
   readonly called: string;
@@ -120,7 +119,6 @@ async function isPairedOrAsks(pairing: PairingStore, platform: string, id: strin
   return all.some((one) => one.platform === platform && one.person === id);
 }
 
-/** The people whose id or name is nearest to the typed one. Pure. */
 export function nearestPeople(typed: string, people: readonly KnownPerson[]): KnownPerson[] {
   const wanted = typed.toLowerCase();
   const most = Math.max(2, Math.floor(wanted.length / 3));
@@ -194,7 +192,7 @@ async function askDaemon(
     for (const { channel } of await people.places(platform, id)) {
       const request = await requests.add(channel.id, { kind: "forget", person: id });
       const again = "run this again later, and it says what is left";
-      const answer = await ask(requests, request, io.shutdown, TIMES, parseForgetAnswer, again);
+      const answer = await ask(requests, request, io.shutdown, TIMES, forgetAnswer, again);
       if (answer === null) {
         await assertNoCluster(store, `forget in ${formatAddress(channel.address)}`);
         return { isTaken: false, forgotten };

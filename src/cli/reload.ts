@@ -1,4 +1,4 @@
-import { formatReloaded, parseReloadAnswer } from "../admin/requests/reload-answer.ts";
+import { formatReloaded, reloadAnswer } from "../admin/requests/reload-answer.ts";
 import { OperatorError } from "../core/errors.ts";
 import { displayableLine } from "../text/displayable.ts";
 import { mayHaveDaemon } from "../store/database/open.ts";
@@ -8,7 +8,7 @@ import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { assertHasRun, readConfig, withStore } from "./shared/open.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type ReloadOptions = CommonOptions & { readonly daemon?: string; readonly force?: boolean };
+type ReloadOptions = CommonOptions & { readonly daemon?: string; readonly force?: boolean };
 
 /** It is read, and whatever is being reloaded comes first, ms. */
 const ANSWER_MS = 30_000;
@@ -31,7 +31,7 @@ async function askToReload(
 ): Promise<void> {
   if ((await overview.daemons()) === null) throw new OperatorError(NOBODY);
   const kind = force ? "forced reload" : "reload";
-  const answer = await askDaemon({ requests }, kind, io, ANSWER_MS, parseReloadAnswer, name);
+  const answer = await askDaemon({ requests }, kind, io, ANSWER_MS, reloadAnswer, name);
   if (answer === null)
     throw new OperatorError(
       `No daemon took this: it starts, ends, or is of an older version. \`${weirCommand("status")}\` tells more.`,

@@ -1,4 +1,4 @@
-import { parseDaemonStatus } from "../admin/reports/daemon-status.ts";
+import { statusSchema } from "../admin/reports/daemon-status.ts";
 import { formatStatus, summariseChannels } from "../admin/reports/status-report.ts";
 import { OperatorError } from "../core/errors.ts";
 import { displayableLine } from "../text/displayable.ts";
@@ -13,7 +13,7 @@ import { assertHasRun, firstTimeFormat, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
+type StatusOptions = CommonOptions & { readonly json?: boolean; readonly daemon?: string };
 
 /** Longest wait for a daemon's report, ms; it only reads its own state. */
 const ANSWER_MS = 5000;
@@ -27,7 +27,7 @@ export async function showStatus(io: Io, options: StatusOptions): Promise<void> 
     const daemon =
       connected === null
         ? null
-        : await askDaemon(store, "status", io, ANSWER_MS, parseDaemonStatus, options.daemon);
+        : await askDaemon(store, "status", io, ANSWER_MS, statusSchema, options.daemon);
     if (daemon === null && options.daemon !== undefined)
       throw new OperatorError(
         `No daemon called ${displayableLine(options.daemon)} has answered: \`${weirCommand("cluster")}\` shows who is there.`,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseAnswer } from "../../src/admin/requests/compact-answer.ts";
+import { compactAnswer } from "../../src/admin/requests/compact-answer.ts";
 import { ask, type RequestTimes } from "../../src/admin/requests/ask-daemon.ts";
 import { parseCompaction } from "../../src/cli/compact.ts";
 import { openStore } from "../store/open-store.ts";
@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 
 test("a request that nobody takes in time is withdrawn", async () => {
   const id = await requests.add(channel, { kind: "compact" });
-  assert.equal(await ask(requests, id, never, TIMES, parseAnswer), null);
+  assert.equal(await ask(requests, id, never, TIMES, compactAnswer), null);
   assert.equal(await requests.take(id), false);
 });
 
@@ -27,7 +27,7 @@ test("a request that was taken is waited for, also past the time to take it", as
   const id = await requests.add(channel, { kind: "compact" });
   assert.equal(await requests.take(id), true);
   const times = { ...TIMES, answerMs: 600_000 };
-  const asked = ask(requests, id, never, times, parseAnswer);
+  const asked = ask(requests, id, never, times, compactAnswer);
   await delay(times.takeMs + 50);
   await requests.answer(id, { kind: "nothing", reason: "all of it is recent" });
   assert.deepEqual(await asked, { kind: "nothing", reason: "all of it is recent" });
@@ -36,7 +36,7 @@ test("a request that was taken is waited for, also past the time to take it", as
 test("a daemon that took it and never answers is not waited for for ever", async () => {
   const id = await requests.add(channel, { kind: "compact" });
   await requests.take(id);
-  await assert.rejects(ask(requests, id, never, TIMES, parseAnswer), /The daemon is still at it/);
+  await assert.rejects(ask(requests, id, never, TIMES, compactAnswer), /The daemon is still at it/);
 });
 
 test("a daemon that took it and was killed is not waited for", async () => {
@@ -45,7 +45,7 @@ test("a daemon that took it and was killed is not waited for", async () => {
   const times = { ...TIMES, answerMs: 600_000, aliveMs: 0 };
   const daemon = openStore(database.connection, { isDaemon: true });
   await daemon.sql("select 1");
-  const asked = ask(requests, id, never, times, parseAnswer);
+  const asked = ask(requests, id, never, times, compactAnswer);
   const refused = assert.rejects(
     asked,
     /The daemon that took this has ended, and nobody answers\. Run this again\./,
@@ -58,7 +58,7 @@ test("a daemon that took it and was killed is not waited for", async () => {
 test("what a daemon answered before it ended is taken", async () => {
   const id = await requests.add(channel, { kind: "compact" });
   await requests.take(id);
-  const asked = ask(requests, id, never, { ...TIMES, answerMs: 600_000, aliveMs: 5000 }, parseAnswer);
+  const asked = ask(requests, id, never, { ...TIMES, answerMs: 600_000, aliveMs: 5000 }, compactAnswer);
   await requests.answer(id, { kind: "nothing", reason: "all of it is recent" });
   assert.equal((await asked)?.kind, "nothing");
 });
@@ -67,13 +67,13 @@ test("an answer that this version does not know is an error", async () => {
   const id = await requests.add(channel, { kind: "compact" });
   await requests.take(id);
   await requests.answer(id, { kind: "later" });
-  await assert.rejects(ask(requests, id, never, TIMES, parseAnswer), /does not understand/);
+  await assert.rejects(ask(requests, id, never, TIMES, compactAnswer), /does not understand/);
 });
 
 test("Ctrl-C withdraws what nobody has taken", async () => {
   const id = await requests.add(channel, { kind: "compact" });
   const controller = new AbortController();
-  const asked = ask(requests, id, controller.signal, { ...TIMES, takeMs: 60_000 }, parseAnswer);
+  const asked = ask(requests, id, controller.signal, { ...TIMES, takeMs: 60_000 }, compactAnswer);
   controller.abort();
   await assert.rejects(asked, /Interrupted/);
   assert.equal(await requests.take(id), false);

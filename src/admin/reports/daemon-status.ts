@@ -52,7 +52,7 @@ const clusterSchema = z.object({
 });
 /** A limit of 0 is no limit. */
 const amount = z.object({ tokens: z.number(), dollars: z.number() });
-const statusSchema = z.object({
+export const statusSchema = z.object({
   version: z.string(),
   pid: z.number(),
   host: z.string(),
@@ -131,11 +131,6 @@ export type Vitals = Pick<
 
 type Phase = DaemonStatus["phase"];
 type LastCall = DaemonStatus["calls"][number];
-
-/** @returns undefined: a daemon of another version has written it */
-export function parseDaemonStatus(value: unknown): DaemonStatus | undefined {
-  return statusSchema.safeParse(value).data;
-}
 
 export interface StatusParts {
   readonly platforms: readonly Pick<Platform, "name" | "connection">[];

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { z } from "zod";
 import { pause } from "../../async/clock.ts";
 import { OperatorError } from "../../core/errors.ts";
 import type { RequestStore } from "../../store/commands/requests.ts";
@@ -6,7 +7,6 @@ import { isPresent } from "../../store/channels/members.ts";
 import type { Store } from "../../store/store.ts";
 import { weirCommand } from "../../files/installation.ts";
 
-/** How long is waited for a daemon. */
 export interface RequestTimes {
   /** How long a daemon may take to take a request, ms. */
   readonly takeMs: number;
@@ -22,7 +22,7 @@ export const TIMES: RequestTimes = { takeMs: 2000, answerMs: 600_000, pollMs: 10
 
 /**
  * Waits for a request's answer.
- * @param parse undefined: this version does not know the answer
+ * @param answers those that this version knows
  * @param whereToLook for the error: where its progress is shown
  * @returns null if the request was not taken; it is withdrawn
  * @throws OperatorError if it was taken and is not answered in time, or no daemon is there any more
@@ -32,14 +32,14 @@ export async function ask<Answer>(
   id: number,
   shutdown: AbortSignal,
   times: RequestTimes,
-  parse: (value: unknown) => Answer | undefined,
+  answers: z.ZodType<Answer>,
   whereToLook = `\`${weirCommand("context")}\` and \`${weirCommand("compactions")}\` show what comes of it`,
 ): Promise<Answer | null> {
   const startedAt = performance.now();
   let [aliveAt, isOver] = [startedAt, false];
   for (;;) {
     const { isTaken, answer } = await requests.state(id);
-    if (answer !== undefined) return readAnswer(answer, parse);
+    if (answer !== undefined) return readAnswer(answer, answers);
     if (isTaken && isOver)
       throw new OperatorError("The daemon that took this has ended, and nobody answers. Run this again.");
     const waitedMs = performance.now() - startedAt;
@@ -73,7 +73,7 @@ export async function askDaemon<Answer>(
   kind: Parameters<RequestStore["addForDaemon"]>[0],
   { shutdown }: { readonly shutdown: AbortSignal },
   answerMs: number,
-  parse: (value: unknown) => Answer | undefined,
+  answers: z.ZodType<Answer>,
   name: string | null = null,
 ): Promise<Answer | null> {
   const id = await requests.addForDaemon(kind, { name, host: name === null ? hostname() : null });
@@ -83,7 +83,7 @@ export async function askDaemon<Answer>(
       id,
       shutdown,
       { ...TIMES, answerMs },
-      parse,
+      answers,
       `\`${weirCommand("logs")}\` shows what it does`,
     );
   } finally {
@@ -91,9 +91,9 @@ export async function askDaemon<Answer>(
   }
 }
 
-function readAnswer<Answer>(value: unknown, parse: (value: unknown) => Answer | undefined): Answer {
-  const answer = parse(value);
-  if (answer !== undefined) return answer;
+function readAnswer<Answer>(value: unknown, answers: z.ZodType<Answer>): Answer {
+  const { success, data } = answers.safeParse(value);
+  if (success) return data;
   throw new OperatorError(
     "The daemon answered what this version does not understand. Are both of one version?",
   );

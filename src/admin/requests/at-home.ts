@@ -7,7 +7,7 @@ import type { ChannelId } from "../../core/ids.ts";
 import type { CompactionStore } from "../../store/compaction/compactions.ts";
 import type { RequestStore, RequestedWork } from "../../store/commands/requests.ts";
 import { ask } from "./ask-daemon.ts";
-import { type CompactAnswer, forceCompaction, parseAnswer } from "./compact-answer.ts";
+import { type CompactAnswer, compactAnswer, forceCompaction } from "./compact-answer.ts";
 
 /** The parts for work that only a channel's home can do, here or at another daemon. */
 export interface AtHomeParts {
@@ -35,7 +35,7 @@ const Reset = z.object({ kind: z.literal("reset") });
 export async function stopAtHome(parts: AtHomeParts, channel: ChannelId): Promise<boolean | null> {
   const { homes, registry } = parts;
   if (await homes.isHome(channel)) return (await registry.inMemory(channel))?.stop() ?? false;
-  const answer = await askHome(parts, channel, { kind: "stop" }, DO_MS, readBy(Stopped));
+  const answer = await askHome(parts, channel, { kind: "stop" }, DO_MS, Stopped);
   return answer?.isStopped ?? null;
 }
 
@@ -49,7 +49,7 @@ export async function resetAtHome(parts: AtHomeParts, channel: ChannelId): Promi
     await (await registry.get(channel)).reset();
     return true;
   }
-  const answer = await askHome(parts, channel, { kind: "reset" }, DO_MS, readBy(Reset));
+  const answer = await askHome(parts, channel, { kind: "reset" }, DO_MS, Reset);
   return answer !== null;
 }
 
@@ -69,11 +69,7 @@ export async function compactAtHome(
     const { compactor } = await registry.get(channel);
     return withDeadline(forceCompaction(compactor, store.compactions, focus), waitMs);
   }
-  return askHome(parts, channel, { kind: "compact", focus }, waitMs, parseAnswer);
-}
-
-function readBy<Answer>(answer: z.ZodType<Answer>): (value: unknown) => Answer | undefined {
-  return (value) => answer.safeParse(value).data;
+  return askHome(parts, channel, { kind: "compact", focus }, waitMs, compactAnswer);
 }
 
 /**
@@ -85,12 +81,12 @@ async function askHome<Answer>(
   channel: ChannelId,
   work: RequestedWork,
   answerMs: number,
-  parse: (value: unknown) => Answer | undefined,
+  answers: z.ZodType<Answer>,
 ): Promise<Answer | null> {
   const id = await requests.add(channel, work);
   const never = new AbortController().signal;
   try {
-    const answer = await ask(requests, id, never, { takeMs: TAKE_MS, answerMs, pollMs: POLL_MS }, parse);
+    const answer = await ask(requests, id, never, { takeMs: TAKE_MS, answerMs, pollMs: POLL_MS }, answers);
     await requests.remove(id);
     return answer;
   } catch (error) {

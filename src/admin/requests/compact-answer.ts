@@ -10,10 +10,10 @@ import type { CompactionRecord, CompactionStore } from "../../store/compaction/c
 import type { LogStore } from "../../store/log/log.ts";
 
 /** The outcome of a compaction that a person asked for, as sent between processes. */
-export type CompactAnswer = z.infer<typeof Answer>;
+export type CompactAnswer = z.infer<typeof compactAnswer>;
 
 const whole = z.number().int().nonnegative();
-const Answer = z.discriminatedUnion("kind", [
+export const compactAnswer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("committed"),
     job: whole,
@@ -34,11 +34,6 @@ const Answer = z.discriminatedUnion("kind", [
   /** Without the reason: only log lines show a provider's words. */
   z.object({ kind: z.literal("failed") }),
 ]);
-
-/** @returns undefined if this version does not know the answer */
-export function parseAnswer(value: unknown): CompactAnswer | undefined {
-  return Answer.safeParse(value).data;
-}
 
 /** The form for the row, without the summary's text, which is read with the answer, after any deletions. */
 export function storableAnswer(answer: CompactAnswer): object {

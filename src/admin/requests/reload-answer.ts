@@ -9,7 +9,7 @@ const changes = {
 };
 
 /** The outcome of a reload, by keys as the file has them, without values. */
-const reloadAnswer = z.discriminatedUnion("kind", [
+export const reloadAnswer = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("reloaded"),
     ...changes,
@@ -26,11 +26,6 @@ const reloadAnswer = z.discriminatedUnion("kind", [
 
 export type ReloadAnswer = z.output<typeof reloadAnswer>;
 export type Reloaded = Extract<ReloadAnswer, { kind: "reloaded" }>;
-
-/** @returns undefined: a daemon of another version has written it */
-export function parseReloadAnswer(value: unknown): ReloadAnswer | undefined {
-  return reloadAnswer.safeParse(value).data;
-}
 
 /** The changes, in words for a person. Pure. */
 export function formatReloaded({ last, atStart, ...changed }: Reloaded): string {

@@ -4,7 +4,7 @@ import {
   type CompactAnswer,
   describeAnswer,
   forceCompaction,
-  parseAnswer,
+  compactAnswer,
   quoteSummary,
   storableAnswer,
 } from "../../../src/admin/requests/compact-answer.ts";
@@ -39,6 +39,8 @@ const JOB: Job = {
   state: "staged",
   result: { parts: [], memories: [], summary: null },
 };
+
+const read = (value: unknown): unknown => compactAnswer.safeParse(value).data;
 
 describe("the answer to whoever asked for a compaction", () => {
   test("is one line with its numbers", () => {
@@ -102,11 +104,11 @@ describe("the answer to whoever asked for a compaction", () => {
 
   test("survives the way through JSON, and what is none is refused", () => {
     for (const answer of [DONE, { kind: "nothing", reason: "x" }, { kind: "failed" }]) {
-      assert.deepEqual(parseAnswer(JSON.parse(JSON.stringify(answer))), answer);
+      assert.deepEqual(read(JSON.parse(JSON.stringify(answer))), answer);
     }
-    assert.deepEqual(parseAnswer({ kind: "failed", reason: "a provider's words" }), { kind: "failed" });
+    assert.deepEqual(read({ kind: "failed", reason: "a provider's words" }), { kind: "failed" });
     for (const wrong of [null, undefined, {}, { ...DONE, tokensAfter: "310" }, { kind: "later" }]) {
-      assert.equal(parseAnswer(wrong), undefined);
+      assert.equal(read(wrong), undefined);
     }
   });
 });

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  formatReloaded,
-  parseReloadAnswer,
-  type Reloaded,
-} from "../../../src/admin/requests/reload-answer.ts";
+import { formatReloaded, reloadAnswer, type Reloaded } from "../../../src/admin/requests/reload-answer.ts";
 
 const NOTHING: Reloaded = { kind: "reloaded", live: [], prompts: false, atStart: [] };
 
@@ -20,5 +16,5 @@ test("a reload says what has changed, or when that was taken up before it was as
     formatReloaded(saved),
     "Nothing has changed since the reload 2 s ago, which took up: llm.model",
   );
-  assert.deepEqual(parseReloadAnswer({ ...saved }), saved);
+  assert.deepEqual(reloadAnswer.safeParse({ ...saved }).data, saved);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { NOBODY_HOME } from "../../../src/admin/requests/at-home.ts";
-import { parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
+import { compactAnswer } from "../../../src/admin/requests/compact-answer.ts";
 import type { ChannelId } from "../../../src/core/ids.ts";
 import { STOPPED } from "../../../src/platforms/platform.ts";
 import { openStore } from "../../store/open-store.ts";
@@ -133,7 +133,7 @@ test(
     const { requests } = beside.store;
     const id = await requests.add(await idOf(room), { kind: "compact", focus: "the zxqbank" });
     await until("the answer", async () => (await requests.state(id)).answer !== undefined);
-    assert.equal(parseAnswer((await requests.state(id)).answer)?.kind, "committed");
+    assert.equal(compactAnswer.safeParse((await requests.state(id)).answer).data?.kind, "committed");
     assert.deepEqual(await requestsOf(room), [{ kind: "compact", focus: null }]);
     assert.deepEqual([a.daemon.registry.size, b.daemon.registry.size], [0, 1]);
   },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { answerText } from "../../../src/core/card.ts";
-import { describeRedo, parseAnswer } from "../../../src/admin/requests/compact-answer.ts";
+import { describeRedo, compactAnswer } from "../../../src/admin/requests/compact-answer.ts";
 import { channelId, jobId } from "../../../src/core/ids.ts";
 import { RequestServer, type RequestServerParts } from "../../../src/admin/requests/request-server.ts";
 import { ChannelHomes } from "../../../src/ownership/channel-homes.ts";
@@ -135,7 +135,7 @@ test("a request of another process is taken by the daemon and answered", async (
   await using weir = await start(server);
   server.respond(() => text(SUMMARY));
   await talk(weir, "beside");
-  const answer = parseAnswer(await request(await idOf(weir, "beside")));
+  const answer = compactAnswer.safeParse(await request(await idOf(weir, "beside"))).data;
   assert.equal(answer?.kind, "committed");
   assert.deepEqual(
     { ...answer, job: 0, tokensBefore: 0, tokensAfter: 0, ms: 0 },
@@ -157,7 +157,7 @@ test("a request of another process is taken by the daemon and answered", async (
 
 /** What a person is told of a request to write a summary again. */
 async function redo(channel: number, job: number): Promise<string> {
-  const answer = parseAnswer(await request(channel, job));
+  const answer = compactAnswer.safeParse(await request(channel, job)).data;
   assert.ok(answer !== undefined);
   return describeRedo(answer);
 }
@@ -168,7 +168,7 @@ test("a summary is written again on request: with today's model, from the messag
   server.respond(() => text(SUMMARY));
   await talk(weir, "redone");
   const channel = await idOf(weir, "redone");
-  const first = parseAnswer(await request(channel));
+  const first = compactAnswer.safeParse(await request(channel)).data;
   assert.ok(first?.kind === "committed");
   const before = server.requests.length;
   server.respond(() => text("The river is measured each morning, by Ann."));
@@ -206,7 +206,7 @@ test("a redo that cannot be is refused in plain words", async () => {
     await redo(channel, 999_999),
     "Nothing was written again: there is no compaction #999999 in this channel.",
   );
-  const made = parseAnswer(await request(channel));
+  const made = compactAnswer.safeParse(await request(channel)).data;
   assert.ok(made?.kind === "committed");
   const other = await beside.channel("refused-elsewhere");
   assert.match(await redo(other.id, made.job), /there is no compaction #\d+ in this channel/);
@@ -232,7 +232,7 @@ test("a redo of a summary whose messages were deleted is refused", async () => {
   server.respond(() => text(SUMMARY));
   await talk(weir, "emptied");
   const channel = await idOf(weir, "emptied");
-  const made = parseAnswer(await request(channel));
+  const made = compactAnswer.safeParse(await request(channel)).data;
   assert.ok(made?.kind === "committed");
   for (let index = 1; index <= 35; index++)
     await beside.store.log.delete(channelId(channel), `emptied-${index}`, TEST_DIGESTER);
@@ -278,7 +278,7 @@ test("an answer has the summary as a deletion has left it, whenever that came", 
   const channel = { platform: "test", name: "answered" };
   const deletion = { type: "deletion", platform: "test", channel, id: "answered-1", at: new Date() } as const;
   await weir.daemon.inbox.receive(deletion);
-  const later = parseAnswer((await beside.store.requests.state(id)).answer);
+  const later = compactAnswer.safeParse((await beside.store.requests.state(id)).answer).data;
   assert.ok(later?.kind === "committed");
   assert.match(later.text, /^An extract, word for word, of 34 messages/);
 });
@@ -337,7 +337,7 @@ test("a request is heard again after the connection that listens was cut", async
       clock?.now,
     );
   }
-  assert.equal(parseAnswer(await request(channel))?.kind, "nothing");
+  assert.equal(compactAnswer.safeParse(await request(channel)).data?.kind, "nothing");
 });
 
 test("a channel that no adapter here can deliver to is summarised, and answered by nobody", async () => {
@@ -362,7 +362,7 @@ test("a channel that no adapter here can deliver to is summarised, and answered 
   // Also what is said while it is in memory to be summarised.
   await weir.say("and now?", { room: "away", addressed: true });
   isSaid.resolve();
-  assert.equal(parseAnswer(await asked)?.kind, "committed");
+  assert.equal(compactAnswer.safeParse(await asked).data?.kind, "committed");
   assert.equal(weir.daemon.registry.size, 0, "it is let go");
   assert.deepEqual(mute.calls, []);
   assert.equal((await weir.daemon.store.load(channelId(channel))).channel.settledTo, 0);
