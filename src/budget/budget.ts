@@ -1,3 +1,4 @@
+import type { AgentConfig } from "../config/config.ts";
 import { formatDollars, formatNumber } from "../text/format.ts";
 
 /**
@@ -5,35 +6,25 @@ import { formatDollars, formatNumber } from "../text/format.ts";
  * the store.
  */
 
+export const SCOPES = ["agent", "channel", "person"] as const;
 /** Whose spending a budget limits: the agent's over all channels, or its share of one channel or one person. */
-export type BudgetScope = "agent" | "channel" | "person";
+export type BudgetScope = (typeof SCOPES)[number];
 
 export interface Amount {
   readonly tokens: number;
   readonly dollars: number;
 }
 
-/** 0: no limit. */
-export type Limits = Amount;
-
 export interface Purse {
   readonly scope: BudgetScope;
-  readonly limits: Limits;
+  /** 0: no limit. */
+  readonly limits: Amount;
   readonly spent: Amount;
 }
 
-export interface BudgetRules {
-  readonly tokens: number;
-  readonly dollars: number;
-  readonly channelTokens: number;
-  readonly channelDollars: number;
-  readonly personTokens: number;
-  readonly personDollars: number;
-  /** The spent share at which a warning is due. */
-  readonly warnAt: number;
-}
+export type BudgetRules = AgentConfig["budget"];
 
-export function limitsOf(rules: BudgetRules, scope: BudgetScope): Limits {
+export function limitsOf(rules: BudgetRules, scope: BudgetScope): Amount {
   switch (scope) {
     case "agent":
       return { tokens: rules.tokens, dollars: rules.dollars };
@@ -43,8 +34,6 @@ export function limitsOf(rules: BudgetRules, scope: BudgetScope): Limits {
       return { tokens: rules.personTokens, dollars: rules.personDollars };
   }
 }
-
-export const SCOPES = ["agent", "channel", "person"] as const satisfies readonly BudgetScope[];
 
 export function boundedScopes(rules: BudgetRules): BudgetScope[] {
   return SCOPES.filter((scope) => Object.values(limitsOf(rules, scope)).some((limit) => limit > 0));
@@ -62,7 +51,6 @@ export function emptyPurse<One extends Purse>(purses: readonly One[]): One | nul
   return ranked.find((purse) => shareSpent(purse) >= 1) ?? null;
 }
 
-/** Whether spending has just crossed the share for a warning. */
 export function crosses(before: Purse, after: Purse, warnAt: number): boolean {
   return shareSpent(before) < warnAt && shareSpent(after) >= warnAt;
 }

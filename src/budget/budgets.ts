@@ -76,7 +76,6 @@ export class Budgets implements Disposable {
   readonly #unpriced = new Set<string>();
   /** By agent: its day, and that day's spending. */
   readonly #days = new Map<AgentId, { readonly day: string; readonly counters: Map<string, Counter> }>();
-  /** Warnings not yet sent, by channel. */
   #warnings = new Map<ChannelId, NamedPurse[]>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -108,18 +107,15 @@ export class Budgets implements Disposable {
   /** Reads the database. Calls that are counted here but not stored yet stay counted. @throws errors of the database */
   async refresh(): Promise<void> {
     const now = this.#parts.now();
-    const bounded = [...this.#agents.values()].filter(({ config }) => isBounded(config));
-    const zones = Map.groupBy(bounded, ({ config }) => config.timeZone);
-    for (const [zone, agents] of zones) {
+    for (const [zone, agents] of Map.groupBy(this.#bounded, ({ timeZone }) => timeZone)) {
       const rows = await this.#parts.usage.today(zone, now);
-      for (const { config } of agents) this.#learn(config, rows);
+      for (const config of agents) this.#learn(config, rows);
     }
   }
 
   /** Notes the asker of a turn; null: no person. */
   begin(turn: TurnId, person: string | null): void {
-    if (person === null || ![...this.#agents.values()].some(({ config }) => isBounded(config))) return;
-    this.#askers.set(String(turn), person);
+    if (person !== null && this.#bounded.length > 0) this.#askers.set(String(turn), person);
   }
 
   /** The person who asked for a turn; null: nobody, or forgotten. */
@@ -129,7 +125,11 @@ export class Budgets implements Disposable {
 
   /** The first spent budget, running calls included; null: a model may be called. */
   spent(spender: Spender): NamedPurse | null {
-    return emptyPurse(this.#keysOf(spender).flatMap((key) => this.#purse(spender.agent, key) ?? []));
+    const counters = this.#today(spender.agent);
+    const known = this.#keysOf(spender).flatMap(({ key }) => counters.get(key) ?? []);
+    return emptyPurse(
+      known.map((counter) => this.#named({ ...counter, spent: added(counter.spent, counter.reserved) })),
+    );
   }
 
   /** A call begins: its request counts as spent until the call has ended and is counted. @returns a function that ends this */
@@ -177,6 +177,11 @@ export class Budgets implements Disposable {
       .toSorted((a, b) => shareSpent(b) - shareSpent(a));
   }
 
+  get #bounded(): AgentConfig[] {
+    const all = [...this.#agents.values()].map(({ config }) => config);
+    return all.filter(({ budget }) => boundedScopes(budget).length > 0);
+  }
+
   #learn(config: AgentConfig, rows: readonly SpentToday[]): void {
     const sums = new Map<string, Counter>();
     for (const row of rows) {
@@ -219,29 +224,16 @@ export class Budgets implements Disposable {
       }));
   }
 
-  #purse(agent: AgentId, { key }: { readonly key: string }): NamedPurse | null {
-    const counter = this.#today(agent).get(key);
-    if (counter === undefined) return null;
-    return this.#named({ ...counter, spent: added(counter.spent, counter.reserved) });
-  }
-
   #countersOf(call: SpentCall): Counter[] {
     const person = call.turn === null ? null : this.askerOf(call.turn);
-    return this.#keysOf({ ...call, person }).map((key) => {
-      const of = { agent: call.agent, channel: call.address, person: person ?? "" }[key.scope];
-      return this.#counterOf(call.agent, key, of);
-    });
-  }
-
-  #counterOf(
-    agent: AgentId,
-    { scope, key }: { readonly scope: BudgetScope; readonly key: string },
-    of: string,
-  ): Counter {
+    const { agent, address } = call;
     const counters = this.#today(agent);
-    const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING, reserved: NOTHING };
-    counters.set(key, counter);
-    return counter;
+    return this.#keysOf({ ...call, person }).map(({ scope, key }) => {
+      const of = { agent, channel: address, person: person ?? "" }[scope];
+      const counter = counters.get(key) ?? { agent, scope, of, spent: NOTHING, reserved: NOTHING };
+      counters.set(key, counter);
+      return counter;
+    });
   }
 
   #named({ agent, scope, of, spent }: Counter): NamedPurse {
@@ -270,10 +262,6 @@ export class Budgets implements Disposable {
     this.#parts.log.warn({ ...purse }, "budget_nearly_spent");
     this.#warnings.set(channel, [...(this.#warnings.get(channel) ?? []), purse]);
   }
-}
-
-function isBounded({ budget }: AgentConfig): boolean {
-  return boundedScopes(budget).length > 0;
 }
 
 function withTimes(agents: readonly AgentConfig[]): BudgetedAgents {

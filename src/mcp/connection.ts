@@ -111,9 +111,14 @@ export class McpConnection implements AsyncDisposable {
     return this.#lastWords === "" ? this.#problem : `${this.#problem}; it last said: ${this.#lastWords}`;
   }
 
-  /** Starts it. Resolves when it is open, or has failed to open; never throws. */
+  /** Starts it, without waiting for a back-off. Resolves when it is open, or has failed to open; never throws. */
   async opened(): Promise<void> {
-    await this.#open();
+    if (this.#wire !== null || this.#closing.signal.aborted) return;
+    this.#retry.cancel();
+    this.#opening ??= this.#tryToOpen().finally(() => {
+      this.#opening = null;
+    });
+    await this.#opening;
   }
 
   /**
@@ -139,7 +144,7 @@ export class McpConnection implements AsyncDisposable {
 
   /** @throws ToolFailure if it cannot be opened in time */
   async #reached(signal: AbortSignal): Promise<Wire> {
-    if (this.#wire === null) await withDeadline(this.#open(), this.#timing.waitMs, signal);
+    if (this.#wire === null) await withDeadline(this.opened(), this.#timing.waitMs, signal);
     if (this.#wire === null)
       throw new ToolFailure(`The server "${this.config.name}" cannot be reached just now.`);
     return this.#wire;
@@ -179,16 +184,6 @@ export class McpConnection implements AsyncDisposable {
     return new ToolFailure(`The server "${name}" gave no answer that can be used.`, { cause });
   }
 
-  /** Opens it, without waiting for a back-off. Never throws. */
-  async #open(): Promise<void> {
-    if (this.#wire !== null || this.#closing.signal.aborted) return;
-    this.#retry.cancel();
-    this.#opening ??= this.#tryToOpen().finally(() => {
-      this.#opening = null;
-    });
-    await this.#opening;
-  }
-
   async #tryToOpen(): Promise<void> {
     const { log, mask } = this.#parts;
     const { name } = this.config;
@@ -196,20 +191,19 @@ export class McpConnection implements AsyncDisposable {
     let wire: Wire | null = null;
     try {
       let isOver = false;
-      wire = await openWire(
-        this.config,
-        {
-          log,
-          mask,
-          onClosed: () => {
-            isOver = true;
-            if (wire !== null) void this.#lose(wire, "the connection was closed");
-          },
-          onListChanged: () => this.#listSoon(),
-          onSaid: (line) => this.#noteWords(line),
+      wire = await openWire(this.config, {
+        log,
+        mask,
+        onClosed: () => {
+          isOver = true;
+          if (wire !== null) void this.#lose(wire, "the connection was closed");
         },
-        { signal: this.#closing.signal, timeout: this.#timing.startMs, lineMs: this.#timing.lineMs },
-      );
+        onListChanged: () => this.#listSoon(),
+        onSaid: (line) => this.#noteWords(line),
+        signal: this.#closing.signal,
+        timeout: this.#timing.startMs,
+        lineMs: this.#timing.lineMs,
+      });
       await this.#list(wire);
       if (isOver) throw new Error("the connection was closed");
       this.#wire = wire;
@@ -221,7 +215,7 @@ export class McpConnection implements AsyncDisposable {
       if (this.#closing.signal.aborted) return;
       this.#problem = reasonOf(error, mask);
       log.warn({ server: name, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_unreachable");
-      this.#retry.schedule(() => void this.#open());
+      this.#retry.schedule(() => void this.opened());
     }
   }
 
@@ -243,7 +237,7 @@ export class McpConnection implements AsyncDisposable {
     if (this.#closing.signal.aborted) return;
     const { name: server } = this.config;
     this.#parts.log.warn({ server, why: this.#problem, retryInMs: this.#retry.waitMs }, "mcp_server_lost");
-    this.#retry.schedule(() => void this.#open());
+    this.#retry.schedule(() => void this.opened());
   }
 
   /** Reads the list again after a pause, since a server may report changes all the time. */

@@ -35,7 +35,6 @@ const RawTool = z.looseObject({
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional() }).nullish().catch(null),
 });
 
-/** The server of a list, and the wanted tools. */
 export interface ListingParts {
   readonly server: string;
   /** The server's names of tools; empty: all. */

@@ -7,7 +7,6 @@ const LONGEST = 8000;
 const DEEPEST = 16;
 /** Longest explaining text in it, in UTF-16 units. */
 const LONGEST_TEXT = 500;
-/** Texts that only explain. */
 const EXPLAINS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
 const TYPES: ReadonlySet<unknown> = new Set([
   "string",

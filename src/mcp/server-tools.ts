@@ -18,7 +18,6 @@ export interface ServerToolsParts extends Omit<ConnectionParts, "config"> {
   readonly servers: readonly McpServerConfig[];
   /** Weir's own tools, added to the servers'. */
   readonly own: (served: readonly Tool[]) => readonly Tool[];
-  /** A tool as the agent's configuration has it. */
   readonly configured: (tool: Tool) => Tool;
   /** Limit for the tools of all servers in each request, estimated tokens. */
   readonly room: () => number;

@@ -20,6 +20,11 @@ export interface WireParts {
   readonly onListChanged: () => void;
   /** Lines that the program writes outside the protocol, for an operator. */
   readonly onSaid: (line: string) => void;
+  readonly signal: AbortSignal;
+  /** Of the handshake, ms. */
+  readonly timeout: number;
+  /** See `ProgramParts`. */
+  readonly lineMs: number;
 }
 
 /** Longest message of a server, in bytes: it is held in memory, and parsed in one go. */
@@ -36,12 +41,8 @@ const LONGEST_HELD = 20_000;
 export async function openWire(
   { name, reach }: Pick<McpServerConfig, "name" | "reach">,
   parts: WireParts,
-  {
-    signal,
-    timeout,
-    lineMs,
-  }: { readonly signal: AbortSignal; readonly timeout: number; readonly lineMs: number },
 ): Promise<Wire> {
+  const { signal, timeout, lineMs } = parts;
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { ProgramTransport } = await import("./program.ts");
   const transport =
@@ -50,7 +51,12 @@ export async function openWire(
           reach,
           longest: LONGEST_MESSAGE,
           lineMs,
-          onStderr: (stream) => listen(stream, name, parts),
+          onStderr: (stream) =>
+            readLines(stream, (line) => {
+              const masked = parts.mask(line).slice(0, LONGEST_LINE);
+              parts.onSaid(masked);
+              parts.log.debug({ server: name, line: masked }, "mcp_server_says");
+            }),
         })
       : new StreamableHTTPClientTransport(new URL(reach.url), {
           requestInit: { headers: { ...reach.headers } },
@@ -76,15 +82,6 @@ export async function openWire(
     throw error;
   }
   return { client, close };
-}
-
-/** Reads the lines that a program writes outside the protocol. */
-function listen(stream: NodeJS.EventEmitter, server: string, { log, mask, onSaid }: WireParts): void {
-  readLines(stream, (line) => {
-    const masked = mask(line).slice(0, LONGEST_LINE);
-    onSaid(masked);
-    log.debug({ server, line: masked }, "mcp_server_says");
-  });
 }
 
 /**

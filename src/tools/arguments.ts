@@ -19,7 +19,6 @@ export function blankable(most: number): z.ZodType<string | null, string> {
     .transform((text) => (text === "" ? null : text));
 }
 
-/** A whole number. */
 export function whole(least: number, most: number): z.ZodType<number, number> {
   return z
     .number()

@@ -37,8 +37,8 @@ export interface Tool {
    * @throws ToolInputError
    */
   check?(input: unknown): void;
-  /** What an agent must have to be offered it. Default: no condition. */
-  readonly needs?: ToolNeed;
+  /** What an agent must be allowed to search to be offered it. Default: no condition. */
+  readonly needs?: "messages" | "memories";
   /** What people may see while it runs; null: nothing. Default: its name. */
   readonly shownAs?: string | null;
   /** Another agent does its work. Default: it does not. */
@@ -69,9 +69,6 @@ export function asksFirst({
 }: Pick<Tool, "asks" | "isReadOnly">): boolean {
   return asks === "always" || (asks === "writes" && !isReadOnly);
 }
-
-/** Permission to search messages or memories. */
-export type ToolNeed = "messages" | "memories";
 
 export type ToolOutcome =
   | {
@@ -140,15 +137,15 @@ export interface ToolKit {
 /** `unsupported`: the platform has no reactions. `gone`: the message was deleted. `enough`: several were tried already. */
 export type Reaction = "shown" | "unsupported" | "gone" | "enough";
 
-/** The definition in a tool's own file. */
-export interface ToolDefinition<Input> extends ToolTraits {
+export interface ToolDefinition<Input> extends Omit<
+  Tool,
+  "spec" | "asks" | "check" | "server" | "identity" | "run"
+> {
   /** The name for the model. Its description is `prompts/en/tool-NAME.md.j2`. */
   readonly name: PlainTool;
   readonly input: z.ZodType<Input>;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
-
-type ToolTraits = Omit<Tool, "spec" | "asks" | "check" | "server" | "identity" | "run">;
 
 /** Makes a tool with the texts of the prompts. */
 export interface ToolMaker {
