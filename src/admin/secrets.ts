@@ -47,7 +47,6 @@ function passwordIn(url: string | null | undefined): string {
   }
 }
 
-/** A function that masks these secrets in texts. Pure. */
 export function maskOf(secrets: readonly string[]): (text: string) => string {
   // Longest first: a secret may contain another.
   const sorted = secrets.toSorted((a, b) => b.length - a.length);
@@ -113,9 +112,4 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** As `hono/html` writes a text. */
 function inMarkup(text: string): string {
   return text.replaceAll(/[&"'<>]/g, (character) => ESCAPES[character] ?? character);
-}
-
-/** Masks the secrets in a text. Pure. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return maskOf(secrets)(text);
 }

@@ -17,14 +17,13 @@ import { type AuditFinding, fails, formatAudit, type Severity, type Unseen } fro
 import { findCopies, listWritten, readFacts, readTexts } from "./audit/look-at-files.ts";
 import { auditModes } from "./audit/modes.ts";
 import { auditSettings, type Locate } from "./audit/settings.ts";
-import { auditText } from "./audit/texts.ts";
-import { auditVersion } from "./audit/versions.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
 import { placeOf } from "./shared/place.ts";
 import { weirCommand } from "../files/installation.ts";
+import { holdsSecret } from "../memory/secrets.ts";
 
-export interface AuditOptions extends CommonOptions {
+interface AuditOptions extends CommonOptions {
   readonly json?: boolean;
   /** Whether to close files and folders to other accounts. */
   readonly fix?: boolean;
@@ -166,4 +165,62 @@ async function fixModes(findings: readonly AuditFinding[]): Promise<AuditFinding
     }
   }
   return fixed;
+}
+
+/** Finds secrets in files that an operator writes. Pure. */
+
+/** What stands in place of a password: in examples, and where the configuration names a variable. */
+const EXAMPLE = /\b(?:user|name):(?:password|pass|secret)@|"env:\w+"|…|\.{3}/g;
+/** Lines of one file that are reported. */
+const MOST = 20;
+
+/**
+ * @param file as it is shown
+ * @param text of the file
+ */
+export function auditText(file: string, text: string): AuditFinding[] {
+  const lines = text
+    .split("\n")
+    .flatMap((line, index) => (holdsSecret(line.replaceAll(EXAMPLE, " ")) ? [index + 1] : []));
+  return lines.slice(0, MOST).map((line) => ({
+    severity: "error",
+    what: "secret",
+    where: `${file}:${line}`,
+    detail:
+      "this line looks as if it held a key, a token or a password, which the agent or a copy of the file can pass on",
+    fix: 'move it to .env, write "env:NAME" in config.toml, and replace the secret where it was issued',
+  }));
+}
+
+/** Whether the programs below Weir still get security fixes. Pure. */
+
+/** The last day with security fixes, by major version, as their projects announce it. */
+const ENDS = {
+  Node: { 20: "2026-04-30", 22: "2027-04-30", 24: "2028-04-30" },
+  Postgres: {
+    13: "2025-11-13",
+    14: "2026-11-12",
+    15: "2027-11-11",
+    16: "2028-11-09",
+    17: "2029-11-08",
+    18: "2030-11-14",
+  },
+} as const;
+
+/** @param version as it calls itself: `v24.1.0`, `16.2 (Debian 16.2-1)` */
+export function auditVersion(program: keyof typeof ENDS, version: string, now: Date): AuditFinding[] {
+  const ends: Readonly<Record<number, string>> = ENDS[program];
+  const major = Number.parseInt(version.replace(/^v/, ""), 10);
+  // One that is newer than this list has its fixes.
+  const isOlder = major < Math.min(...Object.keys(ends).map(Number));
+  const end = ends[major];
+  if (!isOlder && (end === undefined || now.toISOString().slice(0, 10) <= end)) return [];
+  const since = end === undefined ? "" : ` since ${end}`;
+  const detail = `version ${version} gets no security fixes${since}`;
+  const newest = Math.max(...Object.keys(ends).map(Number));
+  const fix =
+    program === "Node"
+      ? `start Weir with npm start, which brings its own, or install Node ${newest}`
+      : `upgrade the server to Postgres ${newest}`;
+  return [{ severity: "warn", what: program, where: null, detail, fix }];
 }

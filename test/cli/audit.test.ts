@@ -1,4 +1,4 @@
-// proves: src/cli/audit.ts, src/cli/audit/look-at-files.ts, src/cli/audit/modes.ts, src/cli/audit/texts.ts
+// proves: src/cli/audit.ts, src/cli/audit/look-at-files.ts, src/cli/audit/modes.ts
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";

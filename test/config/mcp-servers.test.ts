@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
+import { maskOf, secretsOf } from "../../src/admin/secrets.ts";
 import { configErrorFrom, configFrom } from "./folder.ts";
 
 const agent = (mcp: string): string => `[[agents]]\nid = "main"\n[[agents.mcp]]\n${mcp}`;
@@ -17,7 +17,7 @@ suite("[[agents.mcp]]", () => {
     assert.deepEqual(server.reach.env, { HUB_TOKEN: SECRET, OTHER: "m-value", HOME: "/home/ann" });
     assert.deepEqual([server.timeoutMs, server.approve, server.tools], [500, "always", []]);
     // A path stands in too many results.
-    assert.equal(withoutSecrets(`${SECRET} in /home/ann`, secretsOf(config)), "••• in /home/ann");
+    assert.equal(maskOf(secretsOf(config))(`${SECRET} in /home/ann`), "••• in /home/ann");
   });
 
   test("a header may name a variable, and is never shown", (t) => {
@@ -30,7 +30,7 @@ suite("[[agents.mcp]]", () => {
     assert.ok(server?.reach.kind === "url");
     assert.equal(server.reach.url, address);
     assert.deepEqual(server.reach.headers, { Authorization: `Bearer ${SECRET}`, "X-Team_Name": "a team" });
-    assert.equal(withoutSecrets(`at ${address} with ${SECRET}`, secretsOf(config)), "at ••• with •••");
+    assert.equal(maskOf(secretsOf(config))(`at ${address} with ${SECRET}`), "at ••• with •••");
     assert.equal(config.agents[0]?.mcp[0]?.approve, "writes");
   });
 

@@ -1,7 +1,7 @@
 // proves: src/config/checks/check-models.ts, src/config/schema/models.ts
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { secretsOf, withoutSecrets } from "../../src/admin/secrets.ts";
+import { maskOf, secretsOf } from "../../src/admin/secrets.ts";
 import { warnOfModelNames } from "../../src/config/checks/check-models.ts";
 import { changesBetween } from "../../src/config/changes.ts";
 import { serverOf } from "../../src/config/config.ts";
@@ -28,7 +28,7 @@ suite("[llm.servers]", () => {
         headers: { "X-Team": "Bearer team-9876543210" },
       },
     ]);
-    assert.equal(withoutSecrets(`${KEY} team-9876543210`, secretsOf(config)), "••• •••");
+    assert.equal(maskOf(secretsOf(config))(`${KEY} team-9876543210`), "••• •••");
     assert.match(describeConfig(config), /server Fast_1 +https:\/\/fast\.example, with a key, by the API/);
     assert.doesNotMatch(describeConfig(config), /planted|9876/);
   });

@@ -8,13 +8,12 @@ import { counted, truncateMiddle } from "../../text/text.ts";
 import { displayable, displayableLine } from "../../text/displayable.ts";
 import { type ContextReport, nextRequest, reportContext } from "../reports/context-report.ts";
 import { type AskedCommand, type Command, channelTitle, type CommandParts } from "./command.ts";
-import type { Typed } from "./command-rule.ts";
 import { formatChannelReport, formatSections, sectionRow } from "../reports/channel-format.ts";
 import { lastAnswerer } from "../reports/answerer.ts";
 import { contextCard } from "../reports/context-card.ts";
 import { type ChannelReport, readRequest, reportChannel } from "../reports/channel-report.ts";
-import { forOwners } from "./permissions.ts";
-import { withoutSecrets } from "../secrets.ts";
+import { forOwners, type Typed } from "./permissions.ts";
+import { maskOf } from "../secrets.ts";
 
 type Part = ContextReport["segments"][number];
 
@@ -66,7 +65,6 @@ function formatSection(section: Section, masked: (text: string) => string): stri
   return [sectionRow(section), rank, "", shown === "" ? "There is nothing in it." : shown].join("\n");
 }
 
-/** The answer to an unknown key. Pure. */
 export function unknownKey(key: string, { segments, sections }: ContextReport): string {
   const keys = [...new Set([...segments, ...sections].map((part) => part.key))];
   const all = `The keys are ${keys.join(", ")}.`;
@@ -99,7 +97,6 @@ export const contextCommand: Command = {
   run: showContext,
 };
 
-/** `/context`, `/context list`, `/context detail KEY` */
 async function showContext(parts: CommandParts, command: AskedCommand): Promise<CommandAnswer> {
   const [word = "", key = "", ...more] = command.argument.toLowerCase().split(/\s+/);
   const { typed } = command;
@@ -150,9 +147,8 @@ async function describeContext(parts: CommandParts, command: AskedCommand): Prom
   const agent = parts.agentOf(channel);
   const staff = { store, agent, guests: parts.guestsOf(channel), digester: parts.digesterOf(channel) };
   const report = await reportChannel({ ...parts, ...staff, now: parts.now(), isFresh: false }, channel);
-  const shown = maskedReport({ ...forAsker(report, command), channel: channelTitle(channel) }, (text) =>
-    withoutSecrets(text, parts.secrets),
-  );
+  const own = { ...forAsker(report, command), channel: channelTitle(channel) };
+  const shown = maskedReport(own, maskOf(parts.secrets));
   return contextCard(shown, agent.time, columns(formatChannelReport(shown, agent.time)));
 }
 
@@ -175,7 +171,7 @@ async function describeParts(
   const snapshot = await seen(read);
   const whole = reportContext(agent, snapshot, situation);
   const report = { ...forAsker(whole, command), channel: channelTitle(channel) };
-  const masked = (text: string): string => withoutSecrets(text, secrets);
+  const masked = maskOf(secrets);
   if (key === null) return columns(masked(formatSegments(report, typed)));
   const { context } = nextRequest(agent, snapshot, situation);
   const refused = forOwners(typed(`context detail ${key}`), channel.address.platform);

@@ -337,7 +337,6 @@ function dissent({ otherwise = [] }: Pick<Memory, "otherwise">, time: TimeFormat
     .join("");
 }
 
-/** A memory with its sources as a card, for the operator. Pure. */
 export function formatMemoryCard(memory: MemoryRecord, time: TimeFormat): string {
   const { id, type, scope, agent, channel, subject, statement } = memory;
   const number = `#${id}`.padEnd(6);

@@ -21,7 +21,6 @@ export const modelCommand: Command = {
   run: model,
 };
 
-/** `/model`, `/model NAME`, `/model default` */
 async function model(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { argument, channel, isNamedOwner, typed } = command;
   if (argument === "") return describe(parts, command);

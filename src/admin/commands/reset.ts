@@ -10,7 +10,6 @@ export const resetCommand: Command = {
   run: reset,
 };
 
-/** The same under another common name. */
 export const newCommand: Command = { ...resetCommand, name: "new", help: "as /reset" };
 
 async function reset(parts: CommandParts, { channel, argument, typed }: AskedCommand): Promise<string> {

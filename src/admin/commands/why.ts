@@ -201,7 +201,6 @@ interface WhyReport extends Pick<AnswerRecord, "at" | "recalled" | "turnMs" | "m
 }
 
 const SHOWN = 10;
-/** Shown characters of a text. */
 const SHOWN_TEXT = 60;
 
 /** Describes the known sources of the last answer. Pure. */

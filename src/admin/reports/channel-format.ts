@@ -240,7 +240,6 @@ export function formatSections(head: string, sections: readonly SectionReport[])
     : ["", `  ${head}:`, ...sections.map((section) => `    ${sectionRow(section)}`)];
 }
 
-/** A section on one line. Pure. */
 export function sectionRow(section: SectionReport): string {
   const { key, source, tokens } = section;
   const size = `${formatNumber(tokens.after)} tokens`;

@@ -15,14 +15,12 @@ import { type ContextReport, reportContext, type ReportSituation } from "./conte
 export interface ChannelReport extends ContextReport {
   /** Live, oldest first. */
   readonly summaries: readonly (Summary & { readonly entries: number })[];
-  readonly job: (Omit<JobPlan, "level" | "isAhead"> & Pick<Job, "attempt"> & JobAge) | null;
+  readonly job:
+    | (Omit<JobPlan, "level" | "isAhead"> &
+        Pick<Job, "attempt"> & { readonly since: Date; readonly ms: number })
+    | null;
   /** The newest first, at most {@link MAX_MEMORIES}. */
   readonly memories: readonly MemoryRecord[];
-}
-
-interface JobAge {
-  readonly since: Date;
-  readonly ms: number;
 }
 
 export const MAX_MEMORIES = 1000;
@@ -36,7 +34,6 @@ export interface ChannelReportParts extends AnswererParts, FolderTexts {
   readonly isFresh: boolean;
 }
 
-/** Reads what the report of a channel's next request is made of. */
 export async function readRequest(
   parts: Pick<ChannelReportParts, "store" | "agent" | "now" | "readWaitedFor" | keyof FolderTexts>,
   id: ChannelId,

@@ -68,7 +68,6 @@ function sumDue(partitions: readonly PartitionState[]): PartitionState["due"] {
   };
 }
 
-/** The report for a person. Pure. */
 export function formatCluster({ daemons, shards, homeless, due }: ClusterReport, time: TimeFormat): string[] {
   if (daemons.length === 0)
     return ["No daemon of a cluster has been here for an hour. docs/scale.md tells how to start some."];
@@ -126,7 +125,6 @@ function describeShards(cluster: ClusterState | null): string {
   return all.join("; ");
 }
 
-/** A line for each platform with shared connections. */
 function describeUnheld(shards: ClusterReport["shards"]): string[] {
   return Object.entries(Object.groupBy(shards, ({ platform }) => platform)).map(([platform, all = []]) => {
     const of = all[0]?.of ?? 0;

@@ -34,6 +34,12 @@ export interface DueWork {
 const TIERS = ["background", "aggressive", "emergency"] as const;
 type MarkedTier = (typeof TIERS)[number];
 
+/** Shares of the usable window. */
+export function thresholdsOf(budget: Budget): CompactionMonitor["tiers"] {
+  const { backgroundThreshold: background, aggressiveThreshold: aggressive } = budget;
+  return { background, aggressive, emergency: budget.emergencyThreshold };
+}
+
 /** The mark that the channel reaches first if it goes on as it has. */
 export interface NextMark {
   readonly tier: MarkedTier;
@@ -70,11 +76,7 @@ export function monitorCompaction(
     cutShort: null,
   };
   const usable = usableTokens(budget);
-  const shares = {
-    background: budget.backgroundThreshold,
-    aggressive: budget.aggressiveThreshold,
-    emergency: budget.emergencyThreshold,
-  };
+  const shares = thresholdsOf(budget);
   const at = (tier: MarkedTier): number => Math.floor(shares[tier] * usable);
   const tiers = { background: at("background"), aggressive: at("aggressive"), emergency: at("emergency") };
   const { factor } = budget.calibration;
@@ -93,19 +95,17 @@ export function monitorCompaction(
   };
 }
 
-interface RawLimits {
-  readonly room: BackgroundRoom;
-  readonly rules: Pick<CompactionConfig, "maxRawMessages" | "maxRawTokens">;
-  /** Tokens of the report for each estimated one. */
-  readonly factor: number;
-}
-
-/** @param used tokens of the whole request */
+/** @param used tokens of the whole request @param limits.factor tokens of the report for each estimated one */
 function nextMark(
   used: number,
   tiers: CompactionMonitor["tiers"],
-  { room, rules, factor }: RawLimits,
+  limits: {
+    readonly room: BackgroundRoom;
+    readonly rules: Pick<CompactionConfig, "maxRawMessages" | "maxRawTokens">;
+    readonly factor: number;
+  },
 ): NextMark | null {
+  const { room, rules, factor } = limits;
   const atWindow = (tier: MarkedTier): NextMark => {
     return { tier, at: tiers[tier], left: tiers[tier] - used, by: "window" };
   };

@@ -65,7 +65,6 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
   };
 }
 
-/** The thresholds of the tiers as marks of a bar. Pure. */
 export function tierMarks(thresholds: ContextReport["thresholds"]): Bar["marks"] {
   return Object.entries(thresholds).map(([tier, share]) => ({ label: `${tier} ${percent(share)}`, share }));
 }

@@ -1,16 +1,18 @@
-import type { Context, Section, SectionKind, SegmentKey } from "../../core/context.ts";
+import type { Context, SectionKind, SegmentKey } from "../../core/context.ts";
 
+const NOTHING = {
+  system: 0,
+  tools: 0,
+  summaries: 0,
+  history: 0,
+  memory: 0,
+  skills: 0,
+  notes: 0,
+  candidates: 0,
+  other: 0,
+};
 /** The purposes of a request's tokens. */
-export type CostType =
-  | "system"
-  | "tools"
-  | "summaries"
-  | "history"
-  | "memory"
-  | "skills"
-  | "notes"
-  | "candidates"
-  | "other";
+type CostType = keyof typeof NOTHING;
 
 /** Tokens of each type; together those of the request. `other`: the time, the place, the people. */
 export type CostsByType = Readonly<Record<CostType, number>>;
@@ -41,37 +43,20 @@ const TYPE_OF_KIND: Readonly<Partial<Record<SectionKind, CostType>>> = {
  * @param tokensOf turns estimates into the tokens that are reported
  */
 export function costsByType(
-  {
-    segments,
-    sections,
-  }: Pick<Context, "sections"> & {
+  context: Pick<Context, "sections"> & {
     readonly segments: readonly { readonly key: SegmentKey; readonly tokens: number }[];
   },
   tokensOf: (estimated: number) => number,
 ): CostsByType {
-  const costs: Record<CostType, number> = {
-    system: 0,
-    tools: 0,
-    summaries: 0,
-    history: 0,
-    memory: 0,
-    skills: 0,
-    notes: 0,
-    candidates: 0,
-    other: 0,
-  };
-  for (const { key, tokens } of segments) costs[TYPE_OF_SEGMENT[key]] += tokensOf(tokens);
-  for (const section of sections) {
+  const costs: Record<CostType, number> = { ...NOTHING };
+  for (const { key, tokens } of context.segments) costs[TYPE_OF_SEGMENT[key]] += tokensOf(tokens);
+  for (const section of context.sections) {
     const type = TYPE_OF_KIND[section.kind];
     if (type === undefined) continue;
-    const from = wherever(section);
+    const from = TYPE_OF_SEGMENT[section.place === "static" ? "system" : "dynamic"];
     const tokens = Math.min(costs[from], tokensOf(section.tokens.after));
     costs[from] -= tokens;
     costs[type] += tokens;
   }
   return costs;
-}
-
-function wherever({ place }: Pick<Section, "place">): CostType {
-  return TYPE_OF_SEGMENT[place === "static" ? "system" : "dynamic"];
 }

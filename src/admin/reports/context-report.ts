@@ -4,7 +4,6 @@ import { UsageAnchor } from "../../channel/model-usage.ts";
 import { type Fit, fitContext } from "../../context/emergency.ts";
 import { focusOf } from "../../context/sections/focus.ts";
 import { contextSections } from "../../context/sections/list.ts";
-import type { AgentFile } from "../../context/sections/section.ts";
 import { sectionLimits, type SectionLimits } from "../../context/sections/fit.ts";
 import { type Budget, pressureOf, usableTokens, usageOf } from "../../context/usage.ts";
 import { type Calibration, realTokens } from "../../core/calibration.ts";
@@ -18,9 +17,9 @@ import type { CompactionTotals } from "../../store/compaction/compactions.ts";
 import type { ContextRecord } from "../../store/turns/context-records.ts";
 import type { ModelCallTotals } from "../../store/turns/model-calls.ts";
 import { type Agent, budgetOf } from "../../turn/agent.ts";
-import { type CompactionMonitor, monitorCompaction } from "./compaction-monitor.ts";
+import { type CompactionMonitor, monitorCompaction, thresholdsOf } from "./compaction-monitor.ts";
 import { type CostsByType, costsByType } from "./context-costs.ts";
-import { nextSources, type WaitedFor } from "../../turn/context-sources.ts";
+import { type LookedUp, nextSources } from "../../turn/context-sources.ts";
 
 /** The next model request of a channel, in numbers and texts. */
 export interface ContextReport extends Pick<
@@ -41,11 +40,7 @@ export interface ContextReport extends Pick<
   readonly systemShare: number;
   /** Turned the estimates into these tokens: the provider's last count here, and the model's rate. */
   readonly calibration: Calibration;
-  readonly thresholds: {
-    readonly background: number;
-    readonly aggressive: number;
-    readonly emergency: number;
-  };
+  readonly thresholds: CompactionMonitor["tiers"];
   readonly segments: readonly (Omit<Segment, "key" | "messages"> & { readonly key: string })[];
   readonly types: CostsByType;
   /** All its parts, in the order of the request; estimated tokens. */
@@ -77,14 +72,12 @@ export interface SpentReport extends ModelCallTotals {
 
 export type SectionReport = Omit<Section, "text">;
 
-export interface ReportSituation extends Pick<ContextReport, "model" | "compactions"> {
+export interface ReportSituation
+  extends
+    Pick<ContextReport, "model" | "compactions">,
+    Pick<LookedUp, "channelFiles" | "activeTexts" | "waitedFor"> {
   readonly spent: ModelCallTotals;
   readonly now: Date;
-  /** The files of the agent's folder that are of the channel alone. */
-  readonly channelFiles: readonly AgentFile[];
-  /** Names of those texts of the agent's folder that are active there. */
-  readonly activeTexts: readonly string[];
-  readonly waitedFor: readonly WaitedFor[];
 }
 
 type Looked = Pick<ChannelSnapshot, "channel" | "history" | "lastUsage">;
@@ -110,7 +103,6 @@ export function nextRequest(
   return { ...fitContext(sources, budget), budget };
 }
 
-/** Builds the report from a snapshot. Pure. */
 export function reportContext(agent: Agent, snapshot: Looked, situation: ReportSituation): ContextReport {
   const { channel, history } = snapshot;
   const { context, budget, tokensBefore, history: shown } = nextRequest(agent, snapshot, situation);
@@ -141,11 +133,7 @@ export function reportContext(agent: Agent, snapshot: Looked, situation: ReportS
     usage,
     pressure: pressureOf(usage, budget),
     calibration: budget.calibration,
-    thresholds: {
-      background: budget.backgroundThreshold,
-      aggressive: budget.aggressiveThreshold,
-      emergency: budget.emergencyThreshold,
-    },
+    thresholds: thresholdsOf(budget),
     segments,
     types: costsByType(context, tokensOf),
     sections: sections.map(({ text: _text, ...section }) => section),

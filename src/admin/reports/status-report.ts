@@ -33,7 +33,6 @@ export interface StatusReport {
   readonly due: { readonly messages: number; readonly channels: number; readonly since: Date | null };
   readonly waiting: Waiting;
   readonly channels: number;
-  /** The fullest channels, the fullest first. */
   readonly fullest: readonly ListedChannel[];
 }
 
@@ -66,7 +65,6 @@ function earliest(dates: readonly (Date | null)[]): Date | null {
   return dates.reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
 }
 
-/** The report for a person. Pure. */
 export function formatStatus(
   report: StatusReport,
   features: readonly WaitingFeature[],

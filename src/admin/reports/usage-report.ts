@@ -154,7 +154,6 @@ function numbers(
   ];
 }
 
-/** The longest time that is looked back. */
 const LONGEST_MS = 3_660 * 86_400_000;
 
 /**

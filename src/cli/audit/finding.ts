@@ -24,7 +24,6 @@ export interface Unseen {
   readonly why: string;
 }
 
-/** Whether findings are so severe that the command fails. */
 export function fails(findings: readonly AuditFinding[], failOn: Severity): boolean {
   return findings.some(({ severity }) => SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(failOn));
 }

@@ -12,7 +12,6 @@ import type { FileFacts } from "./modes.ts";
 
 /** Reads what an audit judges of files. It changes nothing. */
 
-/** Most files of one folder that are looked at. */
 const MOST_FILES = 5000;
 /** Largest text that is searched for secrets, bytes. */
 const MOST_TEXT = 1_048_576;
@@ -106,13 +105,11 @@ export async function readTexts(
 /** Files that hold what was in the database. */
 export interface Copies {
   readonly backups: readonly FoundBackup[];
-  /** Exported memories. */
   readonly exports: readonly string[];
   /** Backups and exports that are being written, or whose command was killed. */
   readonly unfinished: readonly string[];
 }
 
-/** The copies in a folder. */
 export async function findCopies(folder: string): Promise<Copies> {
   const place = await realpath(folder).catch(() => folder);
   const entries = await readdir(place, { withFileTypes: true }).catch(() => []);

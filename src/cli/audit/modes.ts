@@ -1,3 +1,4 @@
+import { posixQuoted } from "../completion/quoted.ts";
 import type { AuditFinding } from "./finding.ts";
 
 /** Whether other accounts of this machine can read or change files. Pure. */
@@ -68,5 +69,5 @@ function octal(mode: number): string {
 
 /** A path as a shell takes it. */
 export function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w./-]+$/.test(path) ? path : posixQuoted(path);
 }

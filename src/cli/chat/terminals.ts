@@ -31,7 +31,6 @@ export interface TerminalsOptions {
   readonly config: Config;
   /** Answers in the own terminal. */
   readonly agent: AgentId;
-  /** Null: the process has no terminal. */
   readonly own: TerminalSession | null;
   /** False: the Weir of a chat, which ends with it. */
   readonly isDaemon: boolean;

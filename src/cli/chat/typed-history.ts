@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { secretsOf, withoutSecrets } from "../../admin/secrets.ts";
+import { maskOf, secretsOf } from "../../admin/secrets.ts";
 import type { Config } from "../../config/config.ts";
 import { holdsSecret } from "../../memory/secrets.ts";
 import { openHistoryFile } from "../../platforms/terminal/typed/input-history.ts";
@@ -9,9 +9,9 @@ import { TYPED_HISTORY } from "../../store/database/data-folder.ts";
 /** The input history of this machine's terminals; undefined: it is turned off. */
 export function openTypedHistory(config: Config): InputHistory | undefined {
   if (!config.terminal.history) return undefined;
-  const secrets = secretsOf(config);
+  const masked = maskOf(secretsOf(config));
   return openHistoryFile(
     join(config.database.dataDir, TYPED_HISTORY),
-    (text) => holdsSecret(text) || withoutSecrets(text, secrets) !== text,
+    (text) => holdsSecret(text) || masked(text) !== text,
   );
 }

@@ -1,5 +1,5 @@
 import type { CompletionTable, Place } from "./table.ts";
-import { posixQuoted } from "./quoted.ts";
+import { posixPatterns, posixQuoted } from "./quoted.ts";
 
 /** The script that completes in bash, from 3.2 on: `source <(weir completion bash)`. It needs no package of completions. */
 export function bashCompletion({ name, commands, withValue, places }: CompletionTable): string {
@@ -13,8 +13,8 @@ _${name}() {
     if [[ $word == '=' ]]; then continue; fi
     if [[ -n $before ]]; then before=''; continue; fi
     case "$at $word" in
-      ${patterns(commands)}) at="\${at:+$at }$word"; count=0 ;;
-      ${patterns(withValue)}) before="$word" ;;
+      ${posixPatterns(commands)}) at="\${at:+$at }$word"; count=0 ;;
+      ${posixPatterns(withValue)}) before="$word" ;;
       *' -'*) ;;
       *) count=$((count + 1)) ;;
     esac
@@ -37,8 +37,4 @@ function completedPlace({ key, candidates, takesFiles }: Place): string {
     ? `compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur"))`
     : `COMPREPLY=($(compgen -W ${posixQuoted(words)} -- "$cur"))`;
   return `    ${posixQuoted(key)}) ${reply} ;;`;
-}
-
-function patterns(words: readonly string[]): string {
-  return words.map(posixQuoted).join(" | ");
 }

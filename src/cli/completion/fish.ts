@@ -1,5 +1,4 @@
 import type { CompletionTable, Place } from "./table.ts";
-import { fishQuoted } from "./quoted.ts";
 
 /** The script that completes in fish: `weir completion fish | source`, or a file of `~/.config/fish/completions`. */
 export function fishCompletion({ name, commands, withValue, places }: CompletionTable): string {
@@ -52,6 +51,10 @@ function completedPlace({ key, candidates, takesFiles }: Place): string {
     ? `printf '%s\\n' "$prefix"(__fish_complete_path (string replace -- "$prefix" '' $cur))`
     : `printf '%s\\n' ${lines.join(" ")}`;
   return `        case ${fishQuoted(key)}\n            ${reply}`;
+}
+
+function fishQuoted(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
 }
 
 function patterns(words: readonly string[]): string {

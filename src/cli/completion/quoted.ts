@@ -3,7 +3,6 @@ export function posixQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A text as a word of fish. */
-export function fishQuoted(text: string): string {
-  return `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
+export function posixPatterns(words: readonly string[]): string {
+  return words.map(posixQuoted).join(" | ");
 }

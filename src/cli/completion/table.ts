@@ -48,13 +48,11 @@ export function completionTable(program: Command): CompletionTable {
   };
 }
 
-interface Placed {
-  readonly command: Command;
-  readonly path: string;
-  readonly parent: string;
-}
-
-function commandsBelow(command: Command, path: string, parent = ""): readonly Placed[] {
+function commandsBelow(
+  command: Command,
+  path: string,
+  parent = "",
+): readonly { readonly command: Command; readonly path: string; readonly parent: string }[] {
   const below = command.createHelp().visibleCommands(command);
   return [
     { command, path, parent },

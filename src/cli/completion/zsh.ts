@@ -1,5 +1,5 @@
 import type { CompletionTable, Place } from "./table.ts";
-import { posixQuoted } from "./quoted.ts";
+import { posixPatterns, posixQuoted } from "./quoted.ts";
 
 /** The script that completes in zsh: `source <(weir completion zsh)` after `compinit`, or a file `_weir` in a folder of `$fpath`. */
 export function zshCompletion({ name, commands, withValue, places }: CompletionTable): string {
@@ -12,8 +12,8 @@ _${name}() {
     word="\${(Q)words[i]}"
     if [[ -n $before ]]; then before=''; continue; fi
     case "$at $word" in
-      (${patterns(commands)}) at="\${at:+$at }$word"; count=0 ;;
-      (${patterns(withValue)}) before="$word" ;;
+      (${posixPatterns(commands)}) at="\${at:+$at }$word"; count=0 ;;
+      (${posixPatterns(withValue)}) before="$word" ;;
       (*' -'*) ;;
       (*) count=$((count + 1)) ;;
     esac
@@ -41,8 +41,4 @@ function completedPlace({ key, candidates, takesFiles }: Place): string {
 function described({ word, description }: Place["candidates"][number]): string {
   const escaped = word.replaceAll(":", String.raw`\:`);
   return posixQuoted(description === "" ? escaped : `${escaped}:${description}`);
-}
-
-function patterns(words: readonly string[]): string {
-  return words.map(posixQuoted).join(" | ");
 }

@@ -2,7 +2,7 @@ import type { AskedCommand, Command, CommandParts } from "../../admin/commands/c
 import { placeName } from "../../admin/commands/command.ts";
 import { keptMessage } from "../../admin/commands/kept-message.ts";
 import { retryWrite } from "../../async/retry.ts";
-import { withoutSecrets } from "../../admin/secrets.ts";
+import { maskOf } from "../../admin/secrets.ts";
 import { ANSWERED } from "../../platforms/platform.ts";
 import { codeBlock, counted } from "../../text/text.ts";
 import { displayableLine } from "../../text/displayable.ts";
@@ -25,7 +25,6 @@ export const answerCommand: Command = {
   run: answer,
 };
 
-/** `/answer`, `/answer 7 2`, `/answer 7 blue` */
 async function answer(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, asker, typed } = command;
   const { store, answer: write } = parts.serviceOf(QUESTIONS);
@@ -73,7 +72,8 @@ export function answeredBefore(question: QuestionRow): string {
 function list(parts: CommandParts, { channel, typed }: AskedCommand, open: readonly QuestionRow[]): string {
   const here = placeName(channel);
   if (open.length === 0) return `No question waits for an answer in ${here}.`;
-  const shown = (text: string): string => displayableLine(withoutSecrets(text, parts.secrets));
+  const masked = maskOf(parts.secrets);
+  const shown = (text: string): string => displayableLine(masked(text));
   const lines = open.flatMap((row) => {
     const { question = "(taken back)", choices = [] } = choiceOf(row) ?? {};
     return [

@@ -15,7 +15,6 @@ export function namedOn({ config }: Pick<Agent, "config">, platform: string): re
   return config.approvals.approvers.filter((one) => one.startsWith(`${platform}:`));
 }
 
-/** Pure. */
 export function hasApprover(agent: Pick<Agent, "config">, platform: string, owners: ChatOwners): boolean {
   const chat = chatPlatform(platform);
   if (chat === undefined) return true;

@@ -53,7 +53,6 @@ function howText(
   return `${who} can answer ${how}. Without an answer by ${time(expiresAt)} it goes on without one.`;
 }
 
-/** A button for each choice. Pure. */
 export function choiceActions(row: QuestionRow, masked: (text: string) => string): readonly MessageAction[] {
   if (row.state !== "asked") return [];
   return (choiceOf(row)?.choices ?? []).map((choice, index) => ({

@@ -11,7 +11,6 @@ export const LONGEST_CHOICE = 75;
 /** A longer text makes no choice. */
 const LONGEST_SAID = 2 * LONGEST_CHOICE;
 
-/** A question with its choices, as the call has them. */
 export interface Choice {
   readonly question: string;
   readonly choices: readonly string[];
@@ -63,7 +62,6 @@ export function choiceIn(
   return first === undefined || others.length > 0 || (isNumber && rows.length > 1) ? null : first;
 }
 
-/** Whether a plain text can be a choice at all. Pure. */
 export function mayBeChoice(text: string): boolean {
   return saidIn(text).length <= LONGEST_SAID;
 }

@@ -17,9 +17,7 @@ import {
   timeOf,
 } from "../../admin/commands/command.ts";
 import { howToOwn } from "../../admin/commands/permissions.ts";
-import { withoutSecrets } from "../../admin/secrets.ts";
-
-/** In UTF-16 units. */
+import { maskOf } from "../../admin/secrets.ts";
 
 export const approveCommand: Command = {
   name: "approve",
@@ -53,7 +51,6 @@ export const approvalsCommand: Command = {
   run: approvals,
 };
 
-/** Longest line of arguments in a list. */
 const LONGEST_LINE = 200;
 /** Shown in place of deleted arguments. */
 const TAKEN_BACK = "(taken back)";
@@ -83,7 +80,6 @@ function refusal(
   return `${who} Whoever runs Weir names them in config.toml, as approvers under [agents.approvals]; without any, the owners are. ${howToOwn(platform)}`;
 }
 
-/** `/approve 7`, `/approve 7 always` */
 async function approve(parts: CommandParts, command: AskedCommand): Promise<string> {
   const match = /^#?(\d{1,15})(?:\s+(always))?$/i.exec(command.argument);
   if (match === null)
@@ -95,7 +91,6 @@ async function approve(parts: CommandParts, command: AskedCommand): Promise<stri
   });
 }
 
-/** `/deny 7`, `/deny 7 not today` */
 async function deny(parts: CommandParts, command: AskedCommand): Promise<string> {
   const match = /^#?(\d{1,15})(?:\s+(\S[^]*))?$/.exec(command.argument);
   if (match === null)
@@ -139,7 +134,6 @@ function agentsOf(parts: CommandParts, { channel }: Pick<AskedCommand, "channel"
   return agentsHere(parts.agentOf(channel), parts.guestsOf(channel));
 }
 
-/** `/approvals`, `/approvals 7`, `/approvals 7 2`, `/approvals forget 3` */
 async function approvals(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
   const refused = refusal(agentsOf(parts, command), command, parts.owners);
@@ -162,7 +156,7 @@ async function approvals(parts: CommandParts, command: AskedCommand): Promise<st
 /** All of one, where it is long on pages. */
 function whole(parts: CommandParts, { typed }: AskedCommand, found: QuestionRow, page: number): string {
   const { id, tool, arguments: json } = found;
-  const masked = (text: string): string => withoutSecrets(text, parts.secrets);
+  const masked = maskOf(parts.secrets);
   const pages = json === "" ? [TAKEN_BACK] : pagesOf(shownArguments(json, masked), LONGEST_PAGE);
   const shown = pages[page - 1];
   if (shown === undefined) return `#${id} has ${counted(pages.length, "page")}.`;
@@ -177,7 +171,7 @@ async function list(parts: CommandParts, command: AskedCommand): Promise<string>
   const [open, rules] = await Promise.all([store.open(channel.id), store.rules(channel.id)]);
   const time = timeOf(parts, channel);
   const block = (lines: readonly string[]): string => codeBlock(lines.join("\n"));
-  const masked = (text: string): string => withoutSecrets(text, parts.secrets);
+  const masked = maskOf(parts.secrets);
   const beginning = (json: string, id: number): string =>
     json === ""
       ? TAKEN_BACK

@@ -10,7 +10,6 @@ import type { QuestionRow } from "./question-rows.ts";
 import type { Decider, WaitingQuestion } from "./question-store.ts";
 import { outcomeOf } from "./question-text.ts";
 
-/** Longest reason of a denial, in UTF-16 units. */
 export const LONGEST_REASON = 500;
 
 export interface WantedDecision {

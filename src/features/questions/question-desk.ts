@@ -30,7 +30,6 @@ export interface QuestionDeskParts {
   readonly log: Logger;
 }
 
-/** The result of a decision. */
 export interface Decided {
   /** False: another decision, or the expiry, came first. */
   readonly isOurs: boolean;
@@ -74,7 +73,6 @@ export class QuestionDesk implements FeatureWorker, AsyncDisposable {
       if (serves(address)) void waker.showBoard(channel);
   }
 
-  /** A turn has asked. */
   asked(channel: ChannelId): void {
     this.#asks++;
     this.#mayBeOpen = true;

@@ -5,7 +5,6 @@ import type { AgentId } from "../../core/ids.ts";
 export interface QuestionRow {
   readonly id: number;
   readonly kind: QuestionKind;
-  /** The agent that asks. */
   readonly agent: AgentId;
   /** Of an approval: the tool whose call waits. */
   readonly tool: string;

@@ -264,7 +264,6 @@ export class QuestionStore extends Rows {
     );
   }
 
-  /** The same by the channel's address. */
   async choicesAt({ platform, name }: ChannelAddress): Promise<QuestionRow[]> {
     return this.db.query<QuestionRow>(
       "questions_choices_at",
@@ -367,7 +366,6 @@ export class QuestionStore extends Rows {
     return rows.length > 0;
   }
 
-  /** Questions of a channel whose messages are missing or outdated. */
   async toShow(channel: ChannelId): Promise<QuestionToShow[]> {
     return this.db.query<QuestionToShow>(
       "approvals_to_show",
@@ -409,7 +407,6 @@ export class QuestionStore extends Rows {
     ]);
   }
 
-  /** The rules of a channel, the oldest first. */
   async rules(channel: ChannelId): Promise<ApprovalRule[]> {
     return this.db.query<ApprovalRule>(
       "approval_rules",

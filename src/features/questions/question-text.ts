@@ -8,7 +8,6 @@ import { shownArguments, type ShownPart, shownPart } from "./shown-arguments.ts"
 const MOST_SHOWN = 1200;
 /** Shown at least, even where the rest of the question nearly fills a message. */
 const FEWEST_SHOWN = 100;
-/** Longest name of an asker or a tool. */
 const LONGEST_NAME = 80;
 
 /** How a question is rendered. */
@@ -37,7 +36,6 @@ export function questionText(approval: QuestionRow, style: QuestionStyle): strin
     : around(approval, style, call.isWhole)(blockOf(approval, call.text));
 }
 
-/** Whether a question shows all of the arguments. Pure. */
 export function isShownWhole(approval: QuestionRow, style: QuestionStyle): boolean {
   return describedCall(approval, style)?.isWhole !== false;
 }
@@ -93,7 +91,6 @@ function describedCall(approval: QuestionRow, style: QuestionStyle): ShownPart |
   return shownPart(shownArguments(json, masked), limit, more);
 }
 
-/** The tool, the asker and the arguments. */
 function blockOf({ tool, askedBy }: QuestionRow, shown: string): string {
   const people = askedBy.slice(0, 5).map(shownName).join(", ");
   const lines = [`tool: ${shownTool(tool)}`, ...(people === "" ? [] : [`asked by: ${people}`]), shown];

@@ -33,13 +33,6 @@ const Asked = z
     for (const message of wrong) if (message !== null) issues.addIssue({ code: "custom", message });
   });
 
-/** What a call asks for beside its words. */
-interface AskedTerms {
-  readonly isForAnybody: boolean;
-  /** Null: the agent's own. */
-  readonly waitMs: number | null;
-}
-
 /** `ask`: lets somebody choose. No call of it runs: `question-gate.ts` holds each back, and shows its question. */
 export const ask = defineTool({
   name: ASK,
@@ -56,8 +49,8 @@ export function isAsk({ spec, server }: Pick<Tool, "spec" | "server">): boolean 
   return spec.name === ASK && server === undefined;
 }
 
-/** @param json arguments that the tool has checked */
-export function termsOf(json: string): AskedTerms {
+/** @param json arguments that the tool has checked @returns `waitMs` null: the agent's own */
+export function termsOf(json: string): { readonly isForAnybody: boolean; readonly waitMs: number | null } {
   const { who, wait_minutes: wait } = Asked.parse(JSON.parse(json));
   return { isForAnybody: who === "anybody", waitMs: wait === undefined ? null : wait * 60_000 };
 }

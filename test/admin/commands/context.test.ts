@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { formatSegment, formatSegments, unknownKey } from "../../../src/admin/commands/context.ts";
 import { nextRequest, reportContext } from "../../../src/admin/reports/context-report.ts";
-import { typedWith } from "../../../src/admin/commands/command-rule.ts";
-import { secretsOf, withoutSecrets } from "../../../src/admin/secrets.ts";
+import { typedWith } from "../../../src/admin/commands/permissions.ts";
+import { maskOf, secretsOf } from "../../../src/admin/secrets.ts";
 import { agentId, channelId } from "../../../src/core/ids.ts";
 import { defaultAgent } from "../../context/agent.ts";
 import { Conversation } from "../../context/conversation.ts";
@@ -63,7 +63,7 @@ function look({ history }: Conversation) {
     const part = report.segments.find((segment) => segment.key === key);
     assert.ok(part !== undefined, key);
     const { context } = nextRequest(agent, snapshot, situation);
-    return formatSegment(part, report, context, (text) => withoutSecrets(text, [SECRET]));
+    return formatSegment(part, report, context, maskOf([SECRET]));
   };
   return { report, detail };
 }
@@ -160,7 +160,7 @@ test("keys, tokens and passwords of a configuration are in no text, short words 
     http: { host: "127.0.0.1", port: 8420, token: "http-token-1", hosts: [], mayMove: false },
   });
   const text = `http-token-1 p@ssword in-query api-key-1 discord-1 api-key-1-slack ${address}?password=in-query x`;
-  assert.equal(withoutSecrets(text, secrets), "••• ••• ••• ••• ••• ••• ••• x");
+  assert.equal(maskOf(secrets)(text), "••• ••• ••• ••• ••• ••• ••• x");
 });
 
 const CHAT = {

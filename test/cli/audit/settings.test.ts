@@ -1,10 +1,11 @@
-// proves: src/cli/audit/settings.ts, src/cli/audit/versions.ts, src/cli/audit/backups.ts
+// proves: src/cli/audit/settings.ts, src/cli/audit.ts, src/cli/audit/backups.ts
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { auditText, auditVersion } from "../../../src/cli/audit.ts";
 import { auditBackups } from "../../../src/cli/audit/backups.ts";
 import { auditSettings } from "../../../src/cli/audit/settings.ts";
-import { auditVersion } from "../../../src/cli/audit/versions.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { folderWith } from "../../config/folder.ts";
 
@@ -112,5 +113,20 @@ test("a version without security fixes and an old backup are findings", () => {
   assert.match(
     auditBackups([], "kept", now)[0]?.fix ?? "",
     /^`npm run -s weir -- backup kept\/weir-2026-11-20\.backup/,
+  );
+});
+
+const SHIPPED = path.join(import.meta.dirname, "..", "..", "..", "config.toml");
+
+test("the shipped configuration holds no secret: it names variables", () => {
+  assert.deepEqual(auditText("config.toml", readFileSync(SHIPPED, "utf8")), []);
+});
+
+test("a key in the configuration is found at its line, also where another line names a variable", () => {
+  const key = `sk-${"a1B2".repeat(10)}`;
+  const found = auditText("config.toml", `api_key = "env:OPENAI_API_KEY"\napi_key = "${key}"`);
+  assert.deepEqual(
+    found.map(({ where }) => where),
+    ["config.toml:2"],
   );
 });
