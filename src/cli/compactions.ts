@@ -3,8 +3,7 @@ import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, timeFormatOf, withStore } from "./shared/open.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { describeSpending } from "../admin/reports/cost-format.ts";
-import { type PriceOf, readCompactions, type SpentOnJobs } from "../admin/reports/compaction-list.ts";
-import type { ModelSpending } from "../core/cost.ts";
+import { readCompactions } from "../admin/reports/compaction-list.ts";
 import { openModels } from "../llm/model-provider.ts";
 import type { JobKind } from "../core/compaction.ts";
 import { counted } from "../text/text.ts";
@@ -12,7 +11,7 @@ import type { TimeFormat } from "../text/time.ts";
 import { displayable, displayableLine } from "../text/displayable.ts";
 import type { CompactionRecord } from "../store/compaction/compactions.ts";
 
-export type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
+type CompactionsOptions = CommonOptions & { readonly json?: boolean; readonly limit: number };
 
 /** `weir compactions CHANNEL`: the compactions with entries, time, model and summaries; the newest last. */
 export async function showCompactions(io: Io, name: string, options: CompactionsOptions): Promise<void> {
@@ -24,24 +23,18 @@ export async function showCompactions(io: Io, name: string, options: Compactions
     const { jobs, spent, priceOf } = await readCompactions({ store, models }, channel.id, options.limit);
     for (const job of jobs) {
       if (options.json === true) sayJson(io, job);
-      else say(io, formatCompaction(job, time, describeSpent(job.spent, priceOf)));
+      else
+        say(
+          io,
+          formatCompaction(job, time, job.spent.length === 0 ? "" : describeSpending(job.spent, priceOf)),
+        );
     }
     if (options.json === true) return;
     if (jobs.length === 0) say(io, "Nothing was summarised yet.");
-    for (const line of formatTotals(spent, priceOf)) say(io, line);
+    // Also of those that are not listed.
+    const all = [...spent.values()].flat();
+    if (all.length > 0) say(io, `\nall compactions by today's prices: ${describeSpending(all, priceOf)}`);
   });
-}
-
-/** The cost of a job's calls; empty: it called no model. */
-function describeSpent(calls: readonly ModelSpending[], priceOf: PriceOf): string {
-  return calls.length === 0 ? "" : describeSpending(calls, priceOf);
-}
-
-/** The cost of all compactions of a channel, including those that are not listed. Pure. */
-function formatTotals(spent: SpentOnJobs, priceOf: PriceOf): string[] {
-  const all = [...spent.values()].flat();
-  if (all.length === 0) return [];
-  return ["", `all compactions by today's prices: ${describeSpending(all, priceOf)}`];
 }
 
 const WHAT: Readonly<Record<JobKind, string>> = {

@@ -1,8 +1,10 @@
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { withDeadline } from "../async/deadline.ts";
 import { KnownSecrets } from "../admin/secrets.ts";
 import { readVersion } from "../admin/version.ts";
-import { isColourUnwanted } from "../config/load.ts";
+import { isColourUnwanted, loadConfig } from "../config/load.ts";
 import type { InboundMessage } from "../core/message.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import { createOfflineModel } from "../llm/offline/offline-model.ts";
@@ -12,23 +14,21 @@ import { Keys } from "./demo/keys.ts";
 import { MENTION, Performance } from "./demo/performance.ts";
 import { SlowSummaries } from "./demo/slow-summaries.ts";
 import { Stage } from "./demo/stage.ts";
-import { makeThrowawayFolder, type ThrowawayFolder } from "./demo/throwaway-folder.ts";
 import { readRecording } from "./replay/recording.ts";
 import { findAgent } from "./start.ts";
-import { aborted, type Io, say } from "./shared/io.ts";
+import { type Io, say } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
 import { Spinner } from "./shared/progress.ts";
 import { weirCommand } from "../files/installation.ts";
+import type { Config } from "../config/config.ts";
 
-export interface DemoOptions {
+interface DemoOptions {
   /** A multiple of the speed at which it is made to be watched; Infinity: without waits. */
   readonly speed: number;
-  /** False: no colours. */
   readonly color: boolean;
 }
 
 const RECORDING = path.join(import.meta.dirname, "demo", "recording.jsonl");
-/** Longest wait for the last summaries, ms. */
 const MAX_WAIT_MS = 60_000;
 
 const OPENING = `Five people plan a week in a mountain hut, from March to September, in 400
@@ -71,7 +71,8 @@ async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | 
   try {
     await performance.play(daemon, messages, { ending, running: async () => keys.running() });
     slow.end();
-    if (!ending.aborted) await untilQuiet(daemon, ending);
+    // The end shows what became of the summaries under way.
+    if (!ending.aborted) await withDeadline(daemon.registry.compactionsIdle(), MAX_WAIT_MS, ending);
     daemon.lost.throwIfAborted();
     return ending.aborted ? null : await performance.figures(daemon);
   } finally {
@@ -136,10 +137,36 @@ async function openPage(io: Io, { config }: ThrowawayFolder): Promise<DemoPage |
   };
 }
 
-/** Waits for the summaries under way: the end shows what became of them. */
-async function untilQuiet(daemon: Daemon, ending: AbortSignal): Promise<void> {
-  const late = new AbortController();
-  const tooLong = delay(MAX_WAIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
-  await Promise.race([daemon.registry.compactionsIdle(), tooLong, aborted(ending)]);
-  late.abort();
+/**
+ * Small, so that 400 messages fill it several times. Summaries are not written ahead, so that each threshold shows when it acts;
+ * and a paused demo must not run into the deadline of a summary.
+ */
+const CONFIG = `[database]
+data_dir = "."
+[[agents]]
+id = "weir"
+model = "offline"
+context_window = 6000
+max_output_tokens = 800
+generation_reserve = 200
+[agents.compaction]
+write_ahead = false
+deadline_ms = 3600000
+`;
+
+/** A home that lasts as long as the demo. Disposing it removes the folder with all that is in it. */
+interface ThrowawayFolder extends Disposable {
+  readonly config: Config;
+}
+
+/**
+ * Makes a home of its own among the temporary files. It reads nothing of the operator's: no config.toml, no variable.
+ * @param onExit see `Io`
+ */
+function makeThrowawayFolder(onExit: Io["onExit"]): ThrowawayFolder {
+  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "weir-demo-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  onExit(remove);
+  writeFileSync(path.join(folder, "config.toml"), CONFIG);
+  return { config: loadConfig({ cwd: folder, env: {} }), [Symbol.dispose]: remove };
 }

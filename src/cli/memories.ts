@@ -1,6 +1,5 @@
 import { formatMemoryCard } from "../admin/commands/memory.ts";
 import { formatAddress } from "../core/ids.ts";
-import type { Store } from "../store/store.ts";
 import { formatNumber } from "../text/format.ts";
 import type { RejectedMemories } from "../store/memory/memories.ts";
 import { counted } from "../text/text.ts";
@@ -14,7 +13,7 @@ import { weirCommand } from "../files/installation.ts";
 /** Memories that are listed at most. */
 const LIMIT = 10_000;
 
-export type MemoriesOptions = CommonOptions & {
+type MemoriesOptions = CommonOptions & {
   readonly channel?: string;
   readonly json?: boolean;
   readonly rejected?: boolean;
@@ -30,8 +29,9 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
       showRejected(io, await store.memories.rejected(filter), options.json === true);
       return;
     }
-    const [memories, isMore] = await listed(store, filter);
-    if (isMore)
+    const found = await store.memories.list(filter, LIMIT + 1);
+    const memories = found.slice(0, LIMIT);
+    if (found.length > LIMIT)
       io.stderr.write(
         `Only ${formatNumber(LIMIT)} are listed: \`${weirCommand("memories export -")}\` writes all of them.\n`,
       );
@@ -47,15 +47,6 @@ export async function showMemories(io: Io, options: MemoriesOptions): Promise<vo
       say(io, formatMemoryCard(memory, time));
     }
   });
-}
-
-/** @returns also whether there are more */
-async function listed(
-  { memories }: Store,
-  filter: Parameters<Store["memories"]["list"]>[0],
-): Promise<[Awaited<ReturnType<Store["memories"]["list"]>>, boolean]> {
-  const found = await memories.list(filter, LIMIT + 1);
-  return [found.slice(0, LIMIT), found.length > LIMIT];
 }
 
 /** Counts of rejected memories, by channel and reason; their content is not stored. */

@@ -10,6 +10,7 @@ import {
   type PlatformPerson,
 } from "../features/pairing/pairing-store.ts";
 import type { KnownPerson } from "../store/deletion/personal-data.ts";
+import type { Database } from "../store/database/database.ts";
 import type { Store } from "../store/store.ts";
 import { displayableLine } from "../text/displayable.ts";
 import type { TimeFormat } from "../text/time.ts";
@@ -20,7 +21,7 @@ import { nearestName } from "../config/nearest-name.ts";
 import { readConfigToLook } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
-export type PairOptions = CommonOptions & {
+type PairOptions = CommonOptions & {
   /** `platform:id` of who is to be let in no longer. */
   readonly remove?: string;
   /** Id of who is let in without a code. */
@@ -46,24 +47,16 @@ export async function pair(io: Io, code: string | undefined, options: PairOption
     throw new OperatorError("--platform says where --user has the id: say --user, too.");
   const person = user === undefined ? null : readUser(user, platform, config);
   await assertHasRun(config);
-  if (code !== undefined)
-    await withStore(io, config, async (_, database) => letIn(io, new PairingStore(database), code), "asker");
-  else if (person !== null)
-    await withStore(
-      io,
-      config,
-      async ({ people }, database) =>
-        letInById(io, config, { people, pairing: new PairingStore(database) }, person),
-      "asker",
-    );
-  else if (remove !== undefined)
-    await withStore(
-      io,
-      config,
-      async (_, database) => takeOut(io, config, new PairingStore(database), parsePlatformPerson(remove)),
-      "asker",
-    );
-  else await withStore(io, config, async (_, database) => list(io, config, new PairingStore(database), json));
+  const work = async ({ people }: Store, database: Database): Promise<void> => {
+    const pairing = new PairingStore(database);
+    if (code !== undefined) return letIn(io, pairing, code);
+    if (person !== null) return letInById(io, config, { people, pairing }, person);
+    return remove === undefined
+      ? list(io, config, pairing, json)
+      : takeOut(io, config, pairing, parsePlatformPerson(remove));
+  };
+  const isLooking = (code ?? user ?? remove) === undefined;
+  await withStore(io, config, work, isLooking ? "reader" : "asker");
 }
 
 async function letIn(io: Io, pairing: PairingStore, code: string): Promise<void> {

@@ -51,7 +51,6 @@ export function createProgram(io: Io): Command {
   return program;
 }
 
-/** An error of a command names the help of that command. */
 function pointToHelp(command: Command, names: readonly string[]): void {
   const shows = command.commands.length === 0 ? "shows what it takes" : "lists the commands";
   command.showHelpAfterError(`(${weirCommand([...names, "--help"].join(" "))} ${shows})`);

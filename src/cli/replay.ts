@@ -1,5 +1,5 @@
 import { pause } from "../async/clock.ts";
-import { setTimeout as delay } from "node:timers/promises";
+import { withDeadline } from "../async/deadline.ts";
 import { besideCluster } from "../daemon/cluster.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import type { Receipt } from "../core/message.ts";
@@ -7,16 +7,17 @@ import { aborted, assertWhole, type CommonOptions, type Io, say } from "./shared
 import { openLog, readConfig } from "./shared/open.ts";
 import { Progress, Spinner } from "./shared/progress.ts";
 import { type Recording, readRecording } from "./replay/recording.ts";
-import { ReplayPlatform } from "./replay/replay-platform.ts";
 import { ReplayTally } from "./replay/replay-tally.ts";
 import { findAgent } from "./start.ts";
 import { bindPlatform } from "../router/bindings.ts";
+import { QuietPlatform } from "../platforms/absent-platform.ts";
+import { PLATFORM_NAME } from "../platforms/terminal/intake.ts";
 
 /** How long the end waits for compactions, ms; and without a word. */
 const MAX_WAIT_MS = 60_000;
 const QUIET_AT_ONCE_MS = 50;
 
-export type ReplayOptions = CommonOptions & {
+type ReplayOptions = CommonOptions & {
   readonly channel?: string;
   readonly agent?: string;
   readonly replyEvery: number;
@@ -103,12 +104,43 @@ async function run(
 /** Summaries that are under way belong to the picture: waits for them, within reason. */
 async function untilCompacted(io: Io, daemon: Daemon): Promise<void> {
   if (io.shutdown.aborted) return;
-  const late = new AbortController();
   const quiet = daemon.registry.compactionsIdle().then(() => true);
-  const isQuietAlready = await Promise.race([quiet, delay(QUIET_AT_ONCE_MS, false)]);
-  if (isQuietAlready) return;
+  if ((await withDeadline(quiet, QUIET_AT_ONCE_MS)) === true) return;
   using _line = new Spinner(io.stderr, "waiting for the last summaries");
-  const tooLong = delay(MAX_WAIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
-  await Promise.race([quiet, tooLong, aborted(io.shutdown)]);
-  late.abort();
+  await withDeadline(quiet, MAX_WAIT_MS, io.shutdown);
+}
+
+/** Accepts replies and drops them: a replay is about the pipeline. */
+class ReplayPlatform extends QuietPlatform {
+  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+
+  constructor(channels: ReadonlySet<string>) {
+    const serves: QuietPlatform["capabilities"]["serves"] = ({ platform, name }) =>
+      platform === PLATFORM_NAME && channels.has(name);
+    super(PLATFORM_NAME, { isHere: true, serves });
+  }
+
+  /** Resolves when the turn that owns the message is settled. */
+  async untilSettled(messageId: string): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.set(messageId, waiting);
+    return waiting.promise;
+  }
+
+  async allSettled(): Promise<void> {
+    await Promise.all([...this.#waiting.values()].map(async ({ promise }) => promise));
+  }
+
+  settled(messageIds: readonly string[]): void {
+    for (const id of messageIds) this.forget(id);
+  }
+
+  forget(messageId: string): void {
+    this.#waiting.get(messageId)?.resolve();
+    this.#waiting.delete(messageId);
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    for (const id of this.#waiting.keys()) this.forget(id);
+  }
 }

@@ -37,9 +37,7 @@ import { weirCommand } from "../files/installation.ts";
 
 interface SessionOptions {
   readonly config: Config;
-  /** Where it was read. */
   readonly common: CommonOptions;
-  /** Null: no terminal, the daemon alone. */
   readonly terminal: TerminalSession | null;
   /** Discord and Slack are served, too. */
   readonly isDaemon: boolean;
@@ -76,7 +74,6 @@ export async function chatAlone(io: Io, config: Config, options: ChatOptions): P
   return await runSession(io, { config, common: options, terminal, isDaemon: false });
 }
 
-/** The server of a call's model, by the configuration at that moment. */
 function serversOf({ current, models }: Daemon): Parameters<Otlp["watch"]>[1] {
   return (model) => modelServerOf(current.setup.config.llm, models.isOffline, model);
 }

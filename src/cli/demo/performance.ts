@@ -5,11 +5,12 @@ import type { Daemon } from "../../daemon/daemon.ts";
 import type { WeirEvent } from "../../telemetry/events.ts";
 import { aborted } from "../shared/io.ts";
 import { DEMO_CHANNEL } from "./demo-platform.ts";
-import { explain } from "./explain.ts";
-import { Figures } from "./figures.ts";
 import { type Level, readLevel } from "./level.ts";
 import type { SlowSummaries } from "./slow-summaries.ts";
 import type { Stage } from "./stage.ts";
+import { formatNumber } from "../../text/format.ts";
+import { counted } from "../../text/text.ts";
+import type { Tier } from "../../core/compaction.ts";
 
 /** How a message that asks the agent begins. */
 export const MENTION = "@weir ";
@@ -170,4 +171,110 @@ function isExplained({ type }: WeirEvent): boolean {
 function pauseMs({ text, addressed }: InboundMessage): number {
   const { least, perCharacter, most, afterAnswer } = PAUSE;
   return Math.min(least + perCharacter * text.length, most) + (addressed ? afterAnswer : 0);
+}
+
+/**
+ * Explains an event in one line to a person who sees Weir for the first time. Pure.
+ * @param situation.percent how full the window is now
+ * @param situation.isHealed it ends an emergency: each message is in view again, or has a summary
+ * @returns null: the event needs no words
+ */
+function explain(
+  event: WeirEvent,
+  { percent, isHealed }: { readonly percent: number; readonly isHealed: boolean },
+): string | null {
+  if (event.type === "emergency") {
+    const { omitted } = event;
+    return `${percent} %: ${omitted} old messages leave the view now, without a model; the log keeps them`;
+  }
+  if (event.type !== "compaction") return null;
+  if (event.phase === "started") return `${percent} %: ${begun(event)}`;
+  if (event.phase !== "committed") return null;
+  return `${isHealed ? "healed: " : ""}${done(event)}; now ${percent} %`;
+}
+
+type Compaction = WeirEvent & { readonly type: "compaction" };
+
+/** Nearly all entries of a range are messages. */
+const lengthOf = ({ fromSeq, toSeq }: Compaction): number => toSeq - fromSeq + 1;
+
+function begun(event: Compaction): string {
+  if (event.kind === "merge") return "older summaries are being merged into one; answers go on";
+  if (event.kind === "redo") return "a summary is being written again; answers go on";
+  const count = lengthOf(event);
+  switch (event.tier) {
+    case "aggressive":
+      return `room is short, ${count} messages are being summarised; answers go on`;
+    case "emergency":
+      return `${count} messages out of view are being summarised; answers go on`;
+    default:
+      return `${count} old messages are being summarised; the channel goes on answering`;
+  }
+}
+
+function done(event: Compaction): string {
+  const { kind, tier, tokensBefore, tokensAfter, memories } = event;
+  const sizes = `${formatNumber(tokensBefore)} tokens became ${formatNumber(tokensAfter ?? 0)}`;
+  if (kind === "merge") return `older summaries merged: ${sizes}`;
+  if (kind === "redo") return `a summary was written again: ${sizes}`;
+  const count = lengthOf(event);
+  if (tier === "emergency") return `${count} messages out of view summarised, ${sizes}`;
+  const kept = memories === 0 ? "" : `, ${counted(memories, "memory", "memories")} kept`;
+  return `${count} messages summarised: ${sizes}${kept}`;
+}
+
+/** Counts what happens, for the end. */
+class Figures {
+  readonly #leaves: Record<Tier, number> = { background: 0, aggressive: 0, emergency: 0, forced: 0 };
+  readonly #asked = new Map<string, number>();
+  #merges = 0;
+  #emergencies = 0;
+  #answered = 0;
+  #longestMs = 0;
+  #highest = 0;
+
+  event(event: WeirEvent): void {
+    if (event.type === "emergency") this.#emergencies++;
+    if (event.type !== "compaction" || event.phase !== "committed") return;
+    if (event.kind === "leaf") this.#leaves[event.tier]++;
+    if (event.kind === "merge") this.#merges++;
+  }
+
+  level(usage: number): void {
+    this.#highest = Math.max(this.#highest, usage);
+  }
+
+  asked(messageId: string): void {
+    this.#asked.set(messageId, performance.now());
+  }
+
+  answered(messageIds: readonly string[]): void {
+    for (const id of messageIds) {
+      const since = this.#asked.get(id);
+      if (since === undefined) continue;
+      this.#answered++;
+      this.#longestMs = Math.max(this.#longestMs, performance.now() - since);
+    }
+  }
+
+  /**
+   * The table at the end.
+   * @param counts.said messages that the log has acknowledged @param counts.lost those of them that it does not have
+   */
+  table(counts: { readonly said: number; readonly lost: number; readonly memories: number }): string {
+    const leaves = Object.entries(this.#leaves)
+      .filter(([, count]) => count > 0)
+      .map(([tier, count]) => `${formatNumber(count)} ${tier}`);
+    const seconds = (this.#longestMs / 1000).toFixed(2);
+    const asked = this.#asked.size;
+    const rows = [
+      ["messages", `${formatNumber(counts.said)} said, ${formatNumber(counts.lost)} lost`],
+      ["answers", `${formatNumber(this.#answered)} of ${formatNumber(asked)}, longest wait ${seconds} s`],
+      ["summaries", `${leaves.join(", ") || "none"}; ${counted(this.#merges, "merge")} of older ones`],
+      ["window", `${Math.round(this.#highest * 100)} % at most, with what was out of view`],
+      ["emergencies", formatNumber(this.#emergencies)],
+      ["memories", `${formatNumber(counts.memories)}, each with the messages that prove it`],
+    ] as const;
+    return rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`).join("\n");
+  }
 }

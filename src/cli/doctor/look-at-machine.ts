@@ -42,7 +42,6 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The remedy for a database that cannot be opened. Pure. */
 export function databaseRemedy(message: string, { url }: Pick<DatabaseConfig, "url">): string {
   const [, remedy] = REMEDIES.find(([sign]) => sign.test(message)) ?? [];
   if (remedy !== undefined) return remedy;

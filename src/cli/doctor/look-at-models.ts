@@ -195,7 +195,6 @@ class Trial {
     ];
   }
 
-  /** Advice for the operator. */
   advice(): string | null {
     const { tokens, most = 0 } = this.#known();
     if (most <= tokens) return null;

@@ -25,7 +25,6 @@ interface OpenNames {
   readonly servers: () => Promise<readonly Server[]>;
 }
 
-/** Only platforms with configured names. */
 function openNames({ bindings, platforms }: Config): OpenNames[] {
   return PLATFORM_ROWS.flatMap((row) => {
     const config = platforms[row.key];

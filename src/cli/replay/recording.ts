@@ -5,7 +5,6 @@ import { LONG, readText } from "../../files/read-file.ts";
 import { PLATFORM_NAME } from "../../platforms/terminal/intake.ts";
 import { ZONED_TIME } from "../../text/time.ts";
 
-/** Recorded messages, ready to be received. */
 export interface Recording {
   readonly messages: readonly InboundMessage[];
   /** Empty lines. */

@@ -13,7 +13,6 @@ import { placeOf } from "./place.ts";
 import { readConfig } from "./open.ts";
 
 export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | "onConfigured"> {
-  /** The configuration that was read for the start. */
   readonly config: Config;
   readonly log: Logger;
 }

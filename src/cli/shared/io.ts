@@ -20,7 +20,6 @@ export interface Io {
 /** Reason of a shutdown: `weir log … | head` has read as much as it wanted. */
 export const SEEN_ENOUGH = new Error("Nobody reads the output any more.");
 
-/** Options that every command takes. */
 export interface CommonOptions {
   readonly config?: string;
   /** Also where it stands before the command. */
@@ -58,7 +57,6 @@ export function say(io: Io, text: string): void {
   io.stdout.write(`${displayable(text)}\n`);
 }
 
-/** A value for a program. */
 export function sayJson(io: Io, value: object, indent?: number): void {
   io.stdout.write(`${displayableJson(value, indent)}\n`);
 }

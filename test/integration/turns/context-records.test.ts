@@ -1,4 +1,4 @@
-// proves: src/core/context.ts, src/channel/turns/context-record.ts, src/channel/turns/context-recorder.ts, src/admin/reports/turn-context.ts, src/cli/context/turn-context.ts, src/admin/commands/why.ts, src/admin/reports/compaction-monitor.ts, src/store/turns/answer-provenance.ts
+// proves: src/core/context.ts, src/channel/turns/context-record.ts, src/channel/turns/context-recorder.ts, src/admin/reports/turn-context.ts, src/cli/context.ts, src/admin/commands/why.ts, src/admin/reports/compaction-monitor.ts, src/store/turns/answer-provenance.ts
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
