@@ -41,7 +41,6 @@ export interface AgentFolderParts extends OwnFolder {
   readonly clock: () => number;
   /** Why files cannot be used; null: they can. A refusal keeps the earlier files in use. */
   readonly refusalOf: (files: AgentFiles) => string | null;
-  /** Default: null, no folder of its own. */
   readonly own?: OwnFolder | null;
 }
 
@@ -53,7 +52,6 @@ interface Known {
   readonly problem: string | null;
 }
 
-/** A file to read, and its role. */
 interface Candidate {
   readonly kind: FileKind;
   /** In the folder of all agents, with `/`. */

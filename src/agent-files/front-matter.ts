@@ -8,7 +8,6 @@ const require = createRequire(import.meta.url);
 // oxlint-disable-next-line no-unsafe-type-assertion -- `require` knows no types
 const yamlReader = once(() => require("yaml") as typeof Yaml);
 
-/** A Markdown file, split into YAML front matter and text. */
 export interface FrontMatter {
   /** The values between the marks; {}: none, or unreadable. */
   readonly values: Readonly<Record<string, unknown>>;

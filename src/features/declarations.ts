@@ -18,7 +18,6 @@ type Declared = (typeof DECLARATIONS)[number];
 
 const ALL: readonly Declaration[] = DECLARATIONS;
 
-/** A member of those that have it. */
 type Member<Key extends string, One = Declared> =
   One extends Readonly<Record<Key, infer Value>> ? Value : never;
 
@@ -34,15 +33,12 @@ function together<Part extends object>(parts: readonly object[]): Together<Part>
   return Object.assign({}, ...parts) as Together<Part>;
 }
 
-/** Options of `[defaults]` and of each of `[[agents]]`. */
 export const SHARED_FEATURE_OPTIONS = together<Member<"options">>(ALL.map(({ options = {} }) => options));
 
-/** Options of each of `[[agents]]` alone. */
 export const OWN_FEATURE_OPTIONS = together<Member<"agentOptions">>(
   ALL.map(({ agentOptions = {} }) => agentOptions),
 );
 
-/** Names of their tools. */
 export const FEATURE_TOOLS: readonly Declared["tools"][number][] = DECLARATIONS.flatMap(({ tools }) => tools);
 
 /** They find errors in an agent's options that no schema finds. */
@@ -55,15 +51,12 @@ export const DESCRIBED_FEATURE_TOOLS: readonly string[] = ALL.flatMap(
   ({ describedTools = [] }) => describedTools,
 );
 
-/** Templates with variables. */
 export const FEATURE_TEMPLATES = together<Member<"templates">>(
   ALL.flatMap(({ templates = [] }) => templates),
 );
 
-/** Purposes of model calls. */
 export type FeatureCallPurpose = Member<"callPurpose">;
 
-/** Work that outlives turns. */
 export const FEATURE_WORK: readonly OpenWork[] = ALL.flatMap(({ openWork = [] }) => openWork);
 
 /** Options of agents, as `table.option`, whose keys are the operator's. */

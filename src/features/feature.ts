@@ -33,9 +33,9 @@ import type { WaitedFor } from "../turn/context-sources.ts";
 /** Something that an agent can do, beside conversations: its tools, commands, rows and work in one folder. */
 export interface Feature<Service = unknown, Kit = unknown> {
   readonly key: FeatureKey<Service, Kit>;
-  /** Its tools for an agent. */
   readonly toolsOf?: (agent: AgentConfig, agentsDir: string | undefined) => readonly ToolMaker[];
-  readonly commands?: readonly FeatureCommand[];
+  /** `after`: the command that stands before it in the help. */
+  readonly commands?: readonly { readonly command: Command; readonly after: string }[];
   /** What `/forget` ends by a letter and a number, such as L12. Default: nothing. */
   readonly numbered?: { readonly letter: string; readonly end: EndNumbered };
   /** What it learns from the entries of summaries. Default: nothing. */
@@ -62,27 +62,14 @@ export interface Feature<Service = unknown, Kit = unknown> {
   open(parts: OpenParts): OpenFeature<Service, Kit>;
   /** The same as `toolsOf`, of tools whose descriptions name others of the agent. */
   readonly describedToolsOf?: (agent: AgentConfig) => readonly DescribedToolMaker[];
-  /** What of it the agent waits for, as a section of its contexts. */
-  readonly section?: FeatureSection<Kit>;
-}
-
-/** Lines of a context. None: the context has no such section. */
-export interface FeatureSection<Kit> {
-  readonly kind: WaitedFor["kind"];
-  /** Called once a run of a turn, before its tools. */
-  ofTurn(kit: Kit): Promise<readonly string[]>;
-  /** The same for a report of the channel's next request. */
-  ofChannel(
-    database: Database,
-    channel: ChannelId,
-    time: Pick<TimeFormat, "minute">,
-  ): Promise<readonly string[]>;
-}
-
-export interface FeatureCommand {
-  readonly command: Command;
-  /** The command that stands before it in the help. */
-  readonly after: string;
+  /** What of it the agent waits for, as lines of its contexts. None: the context has no such section. */
+  readonly section?: {
+    readonly kind: WaitedFor["kind"];
+    /** Called once a run of a turn, before its tools. */
+    ofTurn(kit: Kit): Promise<readonly string[]>;
+    /** The same for a report of the channel's next request. */
+    ofChannel(database: Database, channel: ChannelId, time: TimeFormat): Promise<readonly string[]>;
+  };
 }
 
 /** What waits, for `weir status`. */
@@ -141,36 +128,29 @@ export interface ActOutcome {
 /** What of a feature there is in all channels, for an operator to read. */
 export interface FeatureList {
   readonly label: string;
-  readonly lines: readonly FeatureLine[];
+  /** `channel` null: it is of no channel. */
+  readonly lines: readonly { readonly channel: ChannelAddress | null; readonly text: string }[];
   /** The list was cut. */
   readonly isMore: boolean;
   /** How there comes to be something, in a sentence. */
   readonly howTo: string;
 }
 
-export interface FeatureLine {
-  /** Null: it is of no channel. */
-  readonly channel: ChannelAddress | null;
-  readonly text: string;
-}
-
 /** The operator, as channels name who has decided or chosen there. */
 export const OPERATOR_NAME = "Weir's operator";
 
-/** What features read of a configuration. */
+interface FeatureAgent {
+  readonly agent: Pick<Agent, "time" | "config" | "folder" | "tools">;
+}
+
 export interface FeatureSetup {
   readonly config: Pick<Config, "agents" | "platforms">;
   readonly bindings: readonly Binding[];
   readonly agents: { of(id: AgentId): FeatureAgent; all(): Iterable<FeatureAgent> };
 }
 
-interface FeatureAgent {
-  readonly agent: Pick<Agent, "time" | "config" | "folder" | "tools">;
-}
-
 /** The parts of a daemon that there are when its features open. */
 export interface OpenParts {
-  /** The current setup. */
   readonly setup: () => FeatureSetup;
   readonly database: Database;
   readonly signer: Signer;

@@ -57,15 +57,12 @@ import { wishes } from "./wishes/feature.ts";
 /** In the order of `weir status`. */
 const FEATURES: readonly Feature[] = [reminders, questions, pairing, subagents, skills, notes, wishes, files];
 
-/** What `/forget` ends by a letter and a number. */
 export const NUMBERED: ReadonlyMap<string, EndNumbered> = new Map(
   FEATURES.flatMap(({ numbered }) => (numbered === undefined ? [] : [[numbered.letter, numbered.end]])),
 );
 
-/** What the model that writes a summary may save. */
 export const MEMORY_SAVE = new MemorySave(FEATURES.flatMap(({ saveList = [] }) => saveList));
 
-/** Checks the rows of all features. */
 export async function examineFeatures(database: Database, signer: Signer): Promise<readonly Finding[]> {
   return flattened(FEATURES.map(async ({ examine }) => (await examine?.(database, signer)) ?? []));
 }
@@ -102,7 +99,6 @@ async function flattened<Part>(lists: readonly Promise<readonly Part[]>[]): Prom
   return (await Promise.all(lists)).flat();
 }
 
-/** The same, of tools whose descriptions name others. */
 export function describedToolsOf(agent: AgentConfig): DescribedToolMaker[] {
   return FEATURES.flatMap((feature) => feature.describedToolsOf?.(agent) ?? []);
 }
@@ -122,17 +118,14 @@ export async function readWaitedFor(
   );
 }
 
-/** An agent's tools as its configuration has them. */
 export function configuredBy(agent: AgentConfig): (tool: Tool) => Tool {
   return (tool) => FEATURES.reduce((one, { toolOf }) => toolOf?.(agent, one) ?? one, tool);
 }
 
-/** Logs what the operator may have forgotten. */
 export function warnOfFeatures(setup: FeatureSetup, log: Logger): void {
   for (const { warn } of FEATURES) warn?.(setup, log);
 }
 
-/** What waits of each feature. */
 export async function readFeatureWork(
   database: Database,
 ): Promise<readonly (FeatureWork & { readonly name: string })[]> {
@@ -143,14 +136,15 @@ export async function readFeatureWork(
   );
 }
 
-/** An item of the inbox with the name of its feature. */
 export type FeatureItem = WaitingItem & { readonly feature: string };
+
+type Opened = OpenFeature<unknown, unknown>;
 
 /** The features of one daemon. Disposed of when the intake has closed, before the channels drain. */
 export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   readonly #database: Database;
   readonly #features: readonly Feature[];
-  readonly #open: ReadonlyMap<string, OpenFeature<unknown, unknown>>;
+  readonly #open: ReadonlyMap<string, Opened>;
   readonly activeTexts: FolderTexts["activeTexts"];
   readonly channelFiles: FolderTexts["channelFiles"];
   readonly background: BackgroundWork;
@@ -168,7 +162,6 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the key has the types of the feature that was opened by it
     this.#opened(key).service as Service;
 
-  /** Who may send direct messages beside those whom the configuration names. */
   get strangers(): Strangers {
     const [first = NO_STRANGERS] = this.#all(({ strangers }) => strangers);
     return first;
@@ -191,12 +184,10 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     };
   }
 
-  /** What a settled turn still waits for, as the end of a sentence about its message; null: nothing. */
   async waitsFor(turn: TurnId): Promise<string | null> {
     return this.#first(async (feature) => feature.waitsFor?.(turn));
   }
 
-  /** What waits of each feature, as `weir status` counts it. */
   async readWork(): Promise<Awaited<ReturnType<typeof readFeatureWork>>> {
     return readFeatureWork(this.#database);
   }
@@ -216,28 +207,20 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     return outcome ?? { isDone: false, sentence: "There is no such thing to act on." };
   }
 
-  /** What there is of each feature in all channels, for an operator. */
   async lists(asked: InboxAsked): Promise<readonly FeatureList[]> {
-    return flattened(
-      [...this.#open.values()].map(async (opened) => {
-        const list = await opened.list?.(asked);
-        return list === undefined ? [] : [list];
-      }),
-    );
+    return this.#gathered(async (feature) => {
+      const list = await feature.list?.(asked);
+      return list === undefined ? [] : [list];
+    });
   }
 
-  /** What the features know of a channel, for an operator. */
   async channelLists(channel: ChannelId, time: TimeFormat): Promise<Card["lists"]> {
-    return flattened(
-      [...this.#open.values()].map(async (feature) => (await feature.channelLists?.(channel, time)) ?? []),
-    );
+    return this.#gathered(async (feature) => (await feature.channelLists?.(channel, time)) ?? []);
   }
 
-  /** See `OpenFeature`. */
   readonly commandIn: CommandParts["commandIn"] = async (message) =>
     this.#first(async (feature) => feature.commandIn?.(message));
 
-  /** Forgets what features keep of a conversation that starts afresh. */
   async reset(channel: ChannelId): Promise<void> {
     await this.#each(async (feature) => feature.reset?.(channel));
   }
@@ -267,10 +250,9 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
   }
 
   async filesOf(kitOf: KitOf): Promise<readonly AgentFile[]> {
-    return flattened([...this.#open.values()].map(async (feature) => (await feature.filesOf?.(kitOf)) ?? []));
+    return this.#gathered(async (feature) => (await feature.filesOf?.(kitOf)) ?? []);
   }
 
-  /** Deletes texts from the files of features that were deleted in the log. Must not throw. */
   async sweepFiles(): Promise<void> {
     await this.#each(async (feature) => feature.sweepFiles?.());
   }
@@ -287,14 +269,16 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     await this.#each(async (feature) => feature[Symbol.asyncDispose]?.());
   }
 
-  async #each(act: (feature: OpenFeature<unknown, unknown>) => Promise<void>): Promise<void> {
+  async #each(act: (feature: Opened) => Promise<void>): Promise<void> {
     await Promise.all([...this.#open.values()].map(act));
   }
 
+  async #gathered<Part>(ask: (feature: Opened) => Promise<readonly Part[]>): Promise<readonly Part[]> {
+    return flattened([...this.#open.values()].map(ask));
+  }
+
   /** The first answer of a feature, asked one after the other; null: none has one. */
-  async #first<Answer>(
-    ask: (feature: OpenFeature<unknown, unknown>) => Promise<Answer | null | undefined>,
-  ): Promise<Answer | null> {
+  async #first<Answer>(ask: (feature: Opened) => Promise<Answer | null | undefined>): Promise<Answer | null> {
     for (const feature of this.#open.values()) {
       const answer = await ask(feature);
       if (answer !== undefined && answer !== null) return answer;
@@ -302,18 +286,17 @@ export class OpenFeatures implements TurnFeatures, AsyncDisposable {
     return null;
   }
 
-  #all<Part extends object>(part: (feature: OpenFeature<unknown, unknown>) => Part | undefined): Part[] {
+  #all<Part extends object>(part: (feature: Opened) => Part | undefined): Part[] {
     return [...this.#open.values()].flatMap((feature) => part(feature) ?? []);
   }
 
-  #opened(key: FeatureKey<unknown, unknown>): OpenFeature<unknown, unknown> {
+  #opened(key: FeatureKey<unknown, unknown>): Opened {
     const opened = this.#open.get(key.name);
     if (opened === undefined) throw new Error(`there is no feature ${key.name}`);
     return opened;
   }
 }
 
-/** The background work of all features as one. */
 function together(all: readonly BackgroundWork[]): BackgroundWork {
   const each = async (act: (one: BackgroundWork) => Promise<void>): Promise<void> => {
     await Promise.all(all.map(act));

@@ -245,7 +245,7 @@ export class Performer {
     const waiting = state?.reminders.filter((one) => one.state === "active") ?? [];
     const chosen = waiting[Math.floor(pick * waiting.length)];
     if (chosen === undefined) return;
-    const cancelled = incarnation.reminders.cancel(id, chosen.id).catch(() => undefined);
+    const cancelled = incarnation.reminders.store.cancel(id, chosen.id).catch(() => undefined);
     await Promise.race([cancelled, incarnation.death]);
   }
 

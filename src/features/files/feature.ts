@@ -3,6 +3,7 @@
  * further parts of the answer, when it delivers (`core/attached-file.ts`).
  */
 
+import { z } from "zod";
 import type { TurnSite } from "../../channel/channel-context.ts";
 import {
   ATTACH,
@@ -20,15 +21,41 @@ import {
 import type { Entry } from "../../core/entry.ts";
 import type { TurnId } from "../../core/ids.ts";
 import { formatSize } from "../../text/format.ts";
-import { ToolFailure } from "../../tools/tool.ts";
+import { ToolFailure, defineTool } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
 import { ATTACHING, type AttachingKit } from "./key.ts";
-import { attach } from "./tool.ts";
+
+/** Bounds are reported when they are exceeded: in the schema every request would pay for them. */
+const Words = z.string();
+
+/** `attach`: sends a text or a picture as a file behind the answer. */
+const attach = defineTool({
+  name: "attach",
+  leftOutBy: "files.attach = false",
+  input: z
+    .strictObject({
+      name: Words,
+      text: Words.optional(),
+      result_of: Words.optional(),
+      picture_of: Words.optional(),
+    })
+    .refine(
+      (given) =>
+        [given.text, given.result_of, given.picture_of].filter((one) => one !== undefined).length === 1,
+      {
+        message: "Give one of text, result_of and picture_of.",
+      },
+    ),
+  async run({ name, text, result_of: resultOf, picture_of: pictureOf }, { kitOf, askedIn }) {
+    const told = await kitOf(ATTACHING).attach({ name, text, resultOf, pictureOf }, askedIn);
+    return { kind: "result", text: told, references: [] };
+  },
+});
 
 export const files: Feature<null, AttachingKit> = {
   key: ATTACHING,
   toolsOf: ({ files: option }) => (option.attach ? [attach] : []),
-  open: () => ({ service: null, kitOf }),
+  open: () => ({ service: null, kitOf: kitFor }),
 };
 
 /** What a call asks for, before it is a file. */
@@ -38,7 +65,7 @@ interface Found {
   readonly source: FileSource | null;
 }
 
-function kitOf({ platform, history, turn, store, owner }: TurnSite): AttachingKit {
+function kitFor({ platform, history, turn, store, owner }: TurnSite): AttachingKit {
   /** Calls of one answer run at once, and are not in the log yet. */
   const names = new Set<string>();
   const ofTurn = (): Entry[] =>

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { pause } from "../../async/clock.ts";
 import { basename, dirname, join } from "node:path";
@@ -61,7 +62,7 @@ async function create(path: string, text: string): Promise<boolean> {
 
 /** @returns false: another program has changed the file, and its text must be changed instead */
 async function replace(path: string, file: FileHandle, change: (text: string) => string): Promise<boolean> {
-  const before = await stateOf(file);
+  const before = await file.stat({ bigint: true });
   if (!before.isFile()) throw new Error("it is no file");
   const text = textOf(path, file);
   const next = change(text);
@@ -81,14 +82,11 @@ async function replace(path: string, file: FileHandle, change: (text: string) =>
 async function rescue(
   path: string,
   file: FileHandle,
-  {
-    before,
-    next,
-    change,
-  }: { readonly before: FileState; readonly next: string; readonly change: (text: string) => string },
+  parts: { readonly before: BigIntStats; readonly next: string; readonly change: (text: string) => string },
 ): Promise<void> {
+  const { before, next, change } = parts;
   await pause(EDITOR_MS);
-  const after = await stateOf(file);
+  const after = await file.stat({ bigint: true });
   if (after.mtimeNs === before.mtimeNs && after.size === before.size) return;
   const saved = change(textOf(path, file));
   await changeFile(path, (ours) => (ours === next ? saved : `${ours}${linesOnlyIn(saved, next)}`));
@@ -104,22 +102,10 @@ function linesOnlyIn(saved: string, ours: string): string {
     .join("");
 }
 
-interface FileState {
-  readonly ino: bigint;
-  readonly mtimeNs: bigint;
-  readonly size: bigint;
-  readonly mode: bigint;
-  isFile(): boolean;
-}
-
-async function stateOf(file: FileHandle): Promise<FileState> {
-  return file.stat({ bigint: true });
-}
-
-async function isSameFile(path: string, before: FileState): Promise<boolean> {
+async function isSameFile(path: string, before: BigIntStats): Promise<boolean> {
   await using file = await openExisting(path);
   if (file === null) return false;
-  const now = await stateOf(file);
+  const now = await file.stat({ bigint: true });
   return now.ino === before.ino && now.mtimeNs === before.mtimeNs && now.size === before.size;
 }
 

@@ -3,15 +3,41 @@
  * `turn-notes.ts`; when a message is edited or deleted, `note-sweeper.ts` deletes the lines that repeat it from the files.
  */
 
+import { z } from "zod";
 import { hasOwnFolder } from "../../agent-files/agent-folder.ts";
 import { sceneOf } from "../../channel/turns/turn-channel.ts";
 import type { Feature } from "../feature.ts";
-import { type NoteKit, NOTES } from "./key.ts";
+import { type NoteKit, NOTES, type NoteRequest } from "./key.ts";
 import { keeperOf } from "./note-keeper.ts";
 import { NoteStore } from "./note-store.ts";
 import { NoteSweeper } from "./note-sweeper.ts";
-import { memoryWrite, note } from "./tools.ts";
 import { NO_NOTES, readNotes, TurnNotes } from "./turn-notes.ts";
+import { defineTool, type ToolContext, type ToolOutcome } from "../../tools/tool.ts";
+
+async function write({ kitOf }: ToolContext, request: NoteRequest): Promise<ToolOutcome> {
+  return { kind: "result", text: await kitOf(NOTES).write(request), references: [] };
+}
+
+/** `note`: writes a line into today's note of this channel. */
+export const note = defineTool({
+  name: "note",
+  writesFolder: true,
+  leftOutBy: "notes = false",
+  input: z.strictObject({ text: z.string().trim().min(1).max(2000) }),
+  run: async ({ text }, context) => write(context, { kind: "note", text, replaces: null }),
+});
+
+/** `memory_write`: adds, replaces or removes a line of this channel's MEMORY.md. */
+export const memoryWrite = defineTool({
+  name: "memory_write",
+  writesFolder: true,
+  leftOutBy: "notes = false",
+  input: z.strictObject({
+    text: z.string().trim().max(2000),
+    replaces: z.string().trim().min(1).max(2000).optional(),
+  }),
+  run: async ({ text, replaces = null }, context) => write(context, { kind: "memory", text, replaces }),
+});
 
 export const notes: Feature<null, NoteKit> = {
   key: NOTES,

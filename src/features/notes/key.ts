@@ -11,7 +11,6 @@ export interface NoteRequest {
   readonly replaces: string | null;
 }
 
-/** A turn's access to the notes of its channel. */
 export interface NoteKit {
   /** The notes of the channel, and of a thread's channel; none if the files are too slow. */
   read(): Promise<readonly AgentFile[]>;

@@ -37,7 +37,6 @@ export function withoutMarks(text: string): string {
   return text.replaceAll(MARKS, "");
 }
 
-/** The lines of the agent's own, in order. */
 export function ownLines(text: string): OwnLine[] {
   return text.split("\n").flatMap((line) => {
     const id = idOf(line);

@@ -1,14 +1,6 @@
 import type { AgentId, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { Rows } from "../../store/database/rows.ts";
 
-/** A line in a file of an agent's folder, as it is about to be written. */
-export interface NoteDraft {
-  readonly agent: AgentId;
-  /** In the agent's folder. */
-  readonly file: string;
-  readonly text: string;
-}
-
 /** A line that must be deleted from its file. */
 export interface RemovedNote {
   readonly id: number;
@@ -20,18 +12,17 @@ export interface RemovedNote {
 /** Lines that are read at once. */
 const PAGE = 1000;
 
-/** The edits and deletions of a channel that concern its notes. */
-export interface NotesLook {
-  /** Number of edits and deletions of the channel, and of the channel that a thread belongs to. */
-  readonly takenBack: number;
-  /** Lines that must be deleted from their files. */
-  readonly removed: ReadonlySet<number>;
-}
-
 /** Rows of `notes`: the lines that agents have written into files, each with its turn. */
 export class NoteStore extends Rows {
-  /** Call it before a turn reads the notes of a channel, and writes there. */
-  async look(channel: ChannelId, agent: AgentId, files: readonly string[]): Promise<NotesLook> {
+  /**
+   * The edits and deletions of a channel that concern its notes: their number, those of a thread's channel included, and the lines that must
+   * be deleted from their files. Call it before a turn reads the notes of a channel, and writes there.
+   */
+  async look(
+    channel: ChannelId,
+    agent: AgentId,
+    files: readonly string[],
+  ): Promise<{ readonly takenBack: number; readonly removed: ReadonlySet<number> }> {
     const [row] = await this.db.query<{ takenBack: number; removed: number[] }>(
       "notes_look",
       `select notes_taken_back($1) as taken_back,
@@ -44,13 +35,14 @@ export class NoteStore extends Rows {
 
   /**
    * Adds the row of a line, before the line is written.
+   * @param note.file in the agent's folder
    * @param takenBack as of the turn's last read, before its model was asked
    * @returns null: a text of the channel was edited or deleted in the meantime, and the line may repeat it
    */
   async add(
     { channel, epoch }: Owner,
     turn: TurnId,
-    note: NoteDraft,
+    note: { readonly agent: AgentId; readonly file: string; readonly text: string },
     takenBack: number,
   ): Promise<number | null> {
     const [row] = await this.db.query<{ id: number | null }>(

@@ -32,7 +32,6 @@ function refused(why: keyof typeof WHY_NOT, cause?: unknown): ToolFailure {
   return new ToolFailure(WHY_NOT[why], cause === undefined ? undefined : { cause });
 }
 
-/** Whose notes they are. */
 type NoteParts = Pick<ActorParts, "owner" | "lookUpWithinMs"> & {
   readonly agent: { readonly config: Pick<ActorParts["agent"]["config"], "id"> };
   readonly notes: NoteStore;

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type { Logger } from "pino";
 import { BoundedMap } from "../../async/bounded-map.ts";
 import { steadyNow } from "../../async/clock.ts";
@@ -11,7 +12,7 @@ import { displayableLine } from "../../text/displayable.ts";
 import { splitText } from "../../text/split-message.ts";
 import type { Notices } from "../../router/notices.ts";
 import type { PairedPeople } from "./paired-people.ts";
-import { isPairingCode, newPairingCode } from "./pairing-code.ts";
+import { isSameSecret } from "../../network/same-secret.ts";
 
 export interface PairingDeskParts {
   readonly store: PairingStore;
@@ -23,6 +24,20 @@ export interface PairingDeskParts {
   readonly log: Logger;
 }
 
+/** Letters and digits that are taken for no other: no 0 and O, no 1, I and L, no 2 and Z, no 5 and S, no 8 and B. */
+const ALPHABET = "ACDEFGHJKMNPQRTUVWXY34679";
+const LENGTH = 8;
+
+/** A new code that lets a person in: one of 150 thousand million. */
+export function newPairingCode(): string {
+  return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+}
+
+/** Whether a person has typed this code, in any case, with spaces or hyphens. */
+export function isPairingCode(typed: string, code: string): boolean {
+  return isSameSecret(typed.toUpperCase().replaceAll(/[\s-]/g, ""), code);
+}
+
 /** The outcome of a typed code. */
 export type LetIn =
   | { readonly outcome: "let_in"; readonly request: PairingRequest }
@@ -32,13 +47,11 @@ export type LetIn =
 /** Wrong codes that one person may type in an hour. */
 const MOST_WRONG = 5;
 const HOUR_MS = 3_600_000;
-/** Most owners that are notified of a stranger. */
 const MOST_OWNERS = 10;
 const REMEMBERED = 1000;
 /** Wait before a failed notification of owners is retried, ms. */
 const AGAIN_MS = 60_000;
 
-/** The answer to a stranger's command. */
 export const STRANGERS_COMMAND =
   "I answer only people whom whoever runs me has let in. Write me a message here, and I tell you how to be one of them.";
 const WELCOME =
@@ -258,11 +271,8 @@ export async function letInByCode(
 }
 
 /** `Ann (discord:1234)`. Pure. */
-export function describeStranger({
-  platform,
-  person,
-  name,
-}: Omit<PairingRequest, "code" | "askedAt">): string {
+export function describeStranger(stranger: Omit<PairingRequest, "code" | "askedAt">): string {
+  const { platform, person, name } = stranger;
   return displayableLine(`${name} (${platform}:${person})`);
 }
 
@@ -283,7 +293,6 @@ function ownerText(request: PairingRequest, { capabilities }: Platform): string 
   );
 }
 
-/** The notice of several requests, a line each. */
 function ownersText(requests: readonly PairingRequest[], commandPrefix: string): string {
   const lines = requests.map((one) => `- ${describeStranger(one)}: ${commandPrefix}pair ${one.code}`);
   return [

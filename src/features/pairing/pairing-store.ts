@@ -2,7 +2,6 @@ import type { LetInPerson } from "../../router/strangers.ts";
 import { sliceWhole, storableText } from "../../text/text.ts";
 import { Rows } from "../../store/database/rows.ts";
 
-/** A person by the platform's id. */
 export interface PlatformPerson {
   readonly platform: string;
   readonly person: string;
@@ -16,17 +15,9 @@ export interface PairedPerson extends PlatformPerson, LetInPerson {
 
 /** Somebody who asks to be let in. */
 export interface PairingRequest extends PlatformPerson {
-  /** Their name on the platform. */
   readonly name: string;
   readonly code: string;
   readonly askedAt: Date;
-}
-
-/** The requests since the last report to the owners. */
-interface PairingNews {
-  readonly requests: readonly PairingRequest[];
-  /** Until the next report is allowed; 0: there is nothing new to report. */
-  readonly waitMs: number;
 }
 
 /** The outcome of a stranger's message; see `ask_pairing`. */
@@ -35,7 +26,6 @@ export type PairingState = "paired" | "asked" | "waiting";
 /** The author in the rows of changes by the command line and the page. */
 export const OPERATOR = "operator";
 
-/** How long a code is valid. */
 export const CODE_VALID_MS = 3_600_000;
 /** Codes of one platform that are valid at a time: the oldest yields to a new one. */
 export const MOST_CODES = 50;
@@ -46,7 +36,6 @@ const MAX_NAME = 100;
 
 const VALID = `interval '${CODE_VALID_MS} milliseconds'`;
 
-/** Rows of `paired_people` and `pairing_requests`. */
 export class PairingStore extends Rows {
   /** @param said their message @param code the person's, if they have none yet */
   async ask(
@@ -99,11 +88,8 @@ export class PairingStore extends Rows {
    * Takes the code of a request away: it lets nobody in, and its person gets no other one before the hour is over.
    * @returns false: the request is not valid any more
    */
-  async refuse({
-    platform,
-    person,
-    code,
-  }: Pick<PairingRequest, "platform" | "person" | "code">): Promise<boolean> {
+  async refuse(request: Pick<PairingRequest, "platform" | "person" | "code">): Promise<boolean> {
+    const { platform, person, code } = request;
     const rows = await this.db.query(
       "pairing_refuse",
       `update pairing_requests set code = '', owners_know = true
@@ -123,8 +109,13 @@ export class PairingStore extends Rows {
     return row?.done === true;
   }
 
-  /** Requests that the caller reports to the owners of a platform now; then it calls {@link ownersKnow}. */
-  async takeNews(platform: string): Promise<PairingNews> {
+  /**
+   * Requests that the caller reports to the owners of a platform now; then it calls {@link ownersKnow}. `waitMs`: until the next report is
+   * allowed; 0: there is nothing new to report.
+   */
+  async takeNews(
+    platform: string,
+  ): Promise<{ readonly requests: readonly PairingRequest[]; readonly waitMs: number }> {
     const [row] = await this.db.query<{ waitMs: number; codes: string[] }>(
       "pairing_news",
       `select wait_ms, codes from take_pairing_news($1, interval '${NEWS_EVERY_MS} milliseconds', ${VALID})`,
@@ -135,7 +126,6 @@ export class PairingStore extends Rows {
     return { waitMs, requests: open.filter(({ code }) => codes.includes(code)) };
   }
 
-  /** These requests were reported to the owners. */
   async ownersKnow(platform: string, requests: readonly PairingRequest[]): Promise<void> {
     await this.db.query(
       "pairing_owners_know",

@@ -4,8 +4,9 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import { formatNumber } from "../../text/format.ts";
-import { ToolFailure } from "../../tools/tool.ts";
+import { ToolFailure, defineTool } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
 import { describeReminder, remindCommand, remindersCommand } from "./commands.ts";
 import { type ReminderKit, REMINDERS } from "./key.ts";
@@ -13,7 +14,27 @@ import { createReminderClock, type ReminderClock } from "./reminder-clock.ts";
 import { ReminderDesk } from "./reminder-desk.ts";
 import { planReminder, ReminderProblem, requestInWords } from "./reminder-plan.ts";
 import { type AskedInTurn, ReminderStore } from "./reminder-store.ts";
-import { remind } from "./tool.ts";
+
+/** Bounds are reported when they are exceeded: in the schema every request would pay for them. */
+const Words = z.string();
+
+/** `remind`: sets a reminder in this channel, once or repeatedly. */
+const remind = defineTool({
+  name: "remind",
+  shownAs: "Setting a reminder",
+  leftOutBy: "reminders.enabled = false",
+  input: z.strictObject({
+    at: Words.optional(),
+    in: Words.optional(),
+    cron: Words.optional(),
+    time_zone: Words.optional(),
+    text: Words,
+  }),
+  async run({ time_zone: timeZone, ...request }, { kitOf, callId }) {
+    const text = await kitOf(REMINDERS).set({ ...request, timeZone }, callId);
+    return { kind: "result", text, references: [] };
+  },
+});
 
 export const reminders: Feature<ReminderDesk, ReminderKit> = {
   key: REMINDERS,
@@ -38,7 +59,7 @@ export const reminders: Feature<ReminderDesk, ReminderKit> = {
     return {
       service: desk,
       kitOf: ({ owner, agent, turn }) =>
-        kitOf(desk, { owner, turn: turn.id, run: randomUUID() }, agent.config),
+        kitFor(desk, { owner, turn: turn.id, run: randomUUID() }, agent.config),
       work: (more) => (clock = createReminderClock({ ...parts, ...more, reminders: store, desk })),
       async list({ limit }) {
         const all = await store.all(limit + 1);
@@ -55,7 +76,7 @@ export const reminders: Feature<ReminderDesk, ReminderKit> = {
 };
 
 /** @param asked the turn, and one run of it */
-function kitOf(
+function kitFor(
   desk: ReminderDesk,
   asked: Omit<AskedInTurn, "callId">,
   { timeZone }: { readonly timeZone: string },

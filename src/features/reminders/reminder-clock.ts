@@ -39,7 +39,6 @@ export interface ReminderClockParts {
   readonly waker: Pick<Waker, "announce">;
   readonly log: Logger;
   readonly now: () => Date;
-  /** The current schedules. */
   readonly schedules: () => readonly ConfiguredSchedule[];
   /** Names of the platforms that are served. */
   readonly platforms: readonly string[];
@@ -51,7 +50,6 @@ export interface ReminderClockParts {
   readonly agentOf: (channel: ChannelRow) => { readonly time: TimeFormat; readonly graceMs: number };
 }
 
-/** The reminder clock of a daemon. */
 export function createReminderClock({
   setup,
   platforms,
@@ -260,22 +258,16 @@ export class ReminderClock implements FeatureWorker, AsyncDisposable {
 
 /** Delay after which a reminder says that it is late, ms: the machine was asleep, or no daemon ran. */
 const LATE_MS = 120_000;
-/** Longest name in a title. */
 const LONGEST_TITLE = 80;
-
-/** An occurrence to append: when it was due, and how many before it were missed. */
-interface Told {
-  readonly due: Date;
-  readonly missed: number;
-}
 
 /**
  * The title of an occurrence, in place of a person's name: `reminder 3, set by Ann, is due now`. Pure.
+ * @param missed occurrences before it
  * @param graceMs delay up to which it counts as late, and after which it counts as missed
  */
 function reminderTitle(
   { id, asker, schedule }: Pick<Reminder, "id" | "asker" | "schedule">,
-  { due, missed }: Told,
+  { due, missed }: { readonly due: Date; readonly missed: number },
   { now, graceMs, time }: { readonly now: Date; readonly graceMs: number; readonly time: TimeFormat },
 ): string {
   const lateMs = now.getTime() - due.getTime();

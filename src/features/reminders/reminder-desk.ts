@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { retryWrite } from "../../async/retry.ts";
-import type { ChannelId, Seq } from "../../core/ids.ts";
+import type { Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
 import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { AskedInTurn, Reminder, ReminderStore } from "./reminder-store.ts";
+import type { AskedInTurn, ReminderStore } from "./reminder-store.ts";
 import { describeRecurrence } from "../../text/recurrences.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import { ReminderProblem } from "./reminder-plan.ts";
@@ -19,24 +19,14 @@ const WHY_NOT: Readonly<Record<ReminderRefusal, string>> = {
 
 /** Sets reminders for turns and commands, and notifies the reminder clock. */
 export class ReminderDesk {
-  readonly #store: ReminderStore;
+  readonly store: ReminderStore;
   readonly #now: () => Date;
   /** Called with the first time of a new reminder. */
   onSet: (at: Date) => void = () => undefined;
 
   constructor(store: ReminderStore, now: () => Date) {
-    this.#store = store;
+    this.store = store;
     this.#now = now;
-  }
-
-  /** What waits in a channel, by when it comes. */
-  async waiting(channel: ChannelId): Promise<Reminder[]> {
-    return this.#store.waiting(channel);
-  }
-
-  /** Ends a reminder of a channel. @returns false: it does not wait (any more) */
-  async cancel(channel: ChannelId, id: number): Promise<boolean> {
-    return this.#store.cancel(channel, id);
   }
 
   get now(): Date {
@@ -50,7 +40,7 @@ export class ReminderDesk {
   async setInTurn(asked: AskedInTurn, plan: ReminderPlan): Promise<string> {
     const key = `turn/${asked.turn}/${randomUUID()}`;
     const now = this.#now();
-    const { result } = await retryWrite(async () => this.#store.addInTurn(asked, plan, key, now));
+    const { result } = await retryWrite(async () => this.store.addInTurn(asked, plan, key, now));
     if (result.refused !== null) throw new ReminderProblem(WHY_NOT[result.refused]);
     this.onSet(plan.at);
     return settingOf(result.id, plan);
@@ -66,7 +56,7 @@ export class ReminderDesk {
     plan: ReminderPlan,
   ): Promise<{ readonly told: string; readonly id: number; readonly seq: Seq }> {
     const now = this.#now();
-    const { result } = await retryWrite(async () => this.#store.addByCommand(channel.id, message, plan, now));
+    const { result } = await retryWrite(async () => this.store.addByCommand(channel.id, message, plan, now));
     if (result.refused !== null) throw new ReminderProblem(WHY_NOT[result.refused]);
     this.onSet(plan.at);
     const { id, seq } = result;

@@ -11,7 +11,6 @@ import { isTimeZone, parseSpan, whenAt, whenIn } from "../../text/when.ts";
 /** Examples of times, for errors. */
 const EXAMPLES = '20m, 18:30, 2026-12-01 09:00, or as cron "0 9 * * 1-5"';
 
-/** Longest accepted time, in UTF-16 units. */
 const LONGEST_TIME = 100;
 
 /** A reminder that cannot be set; the message gives the reason to the asker. */

@@ -8,7 +8,6 @@ import { Rows } from "../../store/database/rows.ts";
 import { messageData } from "../../store/log/draft-rows.ts";
 import { draftMessage, type MessageDraft } from "../../store/log/message-rows.ts";
 
-/** A reminder that waits. */
 export interface Reminder extends Omit<ReminderPlan, "at"> {
   readonly id: number;
   /** When it is due next; that may be past. */
@@ -64,7 +63,6 @@ const COLUMNS = `r.id, r.cron, r.time_zone, r.text, r.next_at as due,
   case when r.asker_id is not null then json_build_object('id', r.asker_id, 'name', coalesce(r.asker_name, '')) end as asker,
   r.name as schedule`;
 
-/** Rows of `reminders`. */
 export class ReminderStore extends Rows {
   /** Adds what a running turn asks for. Once, however often it is called with the key. */
   async addInTurn(asked: AskedInTurn, plan: ReminderPlan, key: string, now: Date): Promise<AddedReminder> {
@@ -106,13 +104,9 @@ export class ReminderStore extends Rows {
 
   async #add(
     channel: ChannelId,
-    {
-      epoch,
-      turn,
-      said,
-      reminder,
-    }: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
+    added: { epoch: number | null; turn: TurnId | null; said: object | null; reminder: object },
   ): Promise<AddedReminder> {
+    const { epoch, turn, said, reminder } = added;
     const [row] = await this.db.query<{ id: number; askedSeq: number; refused: ReminderRefusal | null }>(
       "reminder_add",
       "select id, asked_seq, refused from add_reminder($1, $2, $3, $4, $5, $6, $7)",
@@ -193,7 +187,6 @@ export class ReminderStore extends Rows {
     return row?.nextAt ?? null;
   }
 
-  /** What waits in all channels. */
   async countWaiting(): Promise<{ readonly count: number; readonly nextAt: Date | null }> {
     const [row] = await this.db.query<{ count: number; nextAt: Date | null }>(
       "reminders_count",

@@ -14,8 +14,7 @@ export const MOST_REMINDERS = 50;
 export const MOST_OF_PERSON = 20;
 
 /** Why a reminder was not set. `soon`: an answer to a reminder wants the next one at once, which would have no end. */
-export const REMINDER_REFUSALS = ["gone", "changed", "full", "full_for_person", "soon"] as const;
-export type ReminderRefusal = (typeof REMINDER_REFUSALS)[number];
+export type ReminderRefusal = "gone" | "changed" | "full" | "full_for_person" | "soon";
 
 /** A reminder; one of `at`, `in` and `cron` sets its time. */
 export interface ReminderRequest {

@@ -19,7 +19,6 @@ export const skillCommand: Command = {
   run: skill,
 };
 
-/** `/skill`, `/skill on NAME`, `/skill off`, `/skill off NAME` */
 async function skill(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument, typed } = command;
   const [word = "", name = "", ...more] = argument.split(/\s+/);

@@ -3,6 +3,7 @@
  * files (`agent-files`); here is which of its skills are active where.
  */
 
+import { z } from "zod";
 import { mayHaveSkills } from "../../agent-files/agent-folder.ts";
 import { skillsOf } from "../../context/sections/section.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -11,9 +12,44 @@ import { counted } from "../../text/text.ts";
 import type { Feature, FeatureList, FeatureSetup } from "../feature.ts";
 import { ActiveSkillStore } from "./active-skill-store.ts";
 import { describeSkill, HOW_TO, skillCommand } from "./command.ts";
-import { type SkillKit, SKILLS } from "./key.ts";
-import { activateSkill, deactivateSkill, readSkillFile } from "./tools.ts";
+import { type SkillKit, SKILLS, type SkillRequest } from "./key.ts";
 import { hasSkills, useSkill } from "./use-skill.ts";
+import { defineTool, type ToolContext, type ToolOutcome } from "../../tools/tool.ts";
+
+const Name = z.string().trim().min(1).max(64);
+
+async function useBy({ kitOf }: ToolContext, request: SkillRequest): Promise<ToolOutcome> {
+  return { kind: "result", text: await kitOf(SKILLS).use(request), references: [] };
+}
+
+const SOURCE = "skill";
+
+/** `activate_skill`: a skill's text stands in the prompt until it is deactivated. */
+const activateSkill = defineTool({
+  name: "activate_skill",
+  changesTexts: true,
+  source: SOURCE,
+  input: z.strictObject({ name: Name }),
+  run: async ({ name }, context) => useBy(context, { kind: "activate", name }),
+});
+
+/** `deactivate_skill`: its text stands there no longer. */
+const deactivateSkill = defineTool({
+  name: "deactivate_skill",
+  changesTexts: true,
+  source: SOURCE,
+  input: z.strictObject({ name: Name }),
+  run: async ({ name }, context) => useBy(context, { kind: "deactivate", name }),
+});
+
+/** `read_skill_file`: a file of an active skill. */
+const readSkillFile = defineTool({
+  name: "read_skill_file",
+  source: SOURCE,
+  input: z.strictObject({ name: Name, file: z.string().trim().min(1).max(500) }),
+  isReadOnly: true,
+  run: async ({ name, file }, context) => useBy(context, { kind: "read", name, file }),
+});
 
 export const skills: Feature<ActiveSkillStore, SkillKit> = {
   key: SKILLS,

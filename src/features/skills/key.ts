@@ -1,7 +1,6 @@
 import type { FeatureKey } from "../../core/feature-key.ts";
 import type { ActiveSkillStore } from "./active-skill-store.ts";
 
-/** A request for a skill. */
 export type SkillRequest =
   | { readonly kind: "activate" | "deactivate"; readonly name: string }
   | { readonly kind: "read"; readonly name: string; readonly file: string };

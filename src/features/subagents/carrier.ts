@@ -5,16 +5,6 @@ import { RetellingCheck } from "../../store/deletion/retelling-check.ts";
 
 const TEXT = "concat_ws(E'\\n', t.task, t.brief, t.result, t.steps::text)";
 
-interface RawSubagent {
-  id: number;
-  turn: number;
-  /** It was briefed with the entry, or has found it. */
-  hasRead: boolean;
-  /** Its channel was deleted. */
-  isGone: boolean;
-  text: string;
-}
-
 /**
  * Open runs of subagents, here and in the channel's threads. A run is voided if it has read the words or repeats them, by a term that the
  * messages which its turn answers lack; in a deleted channel each is.
@@ -31,7 +21,13 @@ export const carrier: Carrier = {
   ],
   async take(tx, removal) {
     const { channel, seqs, terms } = removal;
-    const open = await tx.query<RawSubagent & Record<string, unknown>>(
+    const open = await tx.query<{
+      id: number;
+      turn: number;
+      hasRead: boolean;
+      isGone: boolean;
+      text: string;
+    }>(
       "subagents_after",
       `select t.id, t.turn_id as turn,
               t.channel_id = $1 and (t.entries && $2::bigint[]

@@ -48,17 +48,14 @@ export const subagents = {
   templates: {
     /** Each a list of names that the model may choose from. */
     "tool-spawn-agent": { personas: "list", models: "list", tools: "list" },
-    /** Instructions of a subagent. */
     subagent: {
       /** Of the agent that has begun it. */
       agent_name: "text",
       date: "text",
-      /** The configured text of the persona; "": no persona. */
       persona: "text",
       /** Names; empty: no tools. */
       tools: "list",
     },
-    /** What a subagent is asked. */
     "subagent-task": {
       task: "text",
       /** Of the conversation; "": it is told nothing of it. */

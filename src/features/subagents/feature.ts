@@ -3,18 +3,58 @@
  * which of them run in a channel and how each end is reported (`channel-subagents.ts`); `subagent-run.ts` is the loop of one of them.
  */
 
+import { z } from "zod";
 import { DueWorkDesk } from "../../channel/due-work.ts";
 import type { Database } from "../../store/database/database.ts";
 import { formatNumber } from "../../text/format.ts";
-import { ToolFailure } from "../../tools/tool.ts";
+import { ToolFailure, type DescribedToolMaker, makeTool } from "../../tools/tool.ts";
 import type { Feature } from "../feature.ts";
 import { agentsCommand, describeSubagent } from "./command.ts";
 import { type SubagentKit, SUBAGENTS } from "./key.ts";
 import { openLines } from "./report-texts.ts";
 import { SubagentDesk } from "./subagent-desk.ts";
 import { SubagentStore } from "./subagent-store.ts";
-import { spawnAgent } from "./tool.ts";
 import { TurnSubagents } from "./turn-subagents.ts";
+import type { AgentConfig } from "../../config/config.ts";
+import { standaloneTools } from "../../tools/tools.ts";
+import { modelsOfSubagents } from "./subagent-run.ts";
+
+const Name = z.string().trim().min(1).max(200);
+
+const Input = z.strictObject({
+  task: z.string().trim().min(1).max(8000),
+  persona: Name.optional(),
+  model: Name.optional(),
+  tools: z.array(Name).max(50).optional(),
+  context: z.enum(["none", "brief"]).default("none"),
+});
+
+/** `spawn_agent`: a subagent does a task, and reports the outcome to its agent. */
+export function spawnAgent(
+  agent: Pick<AgentConfig, "model" | "fallbacks"> & {
+    readonly subagents: Pick<AgentConfig["subagents"], "personas">;
+  },
+): DescribedToolMaker {
+  return (prompts, beside) =>
+    makeTool({
+      name: "spawn_agent",
+      shownAs: "A subagent at work",
+      isDelegation: true,
+      leftOutBy: "subagents.enabled = false",
+      description: prompts.render("tool-spawn-agent", {
+        personas: Object.keys(agent.subagents.personas),
+        models: modelsOfSubagents(agent),
+        tools: standaloneTools(beside).map(({ spec }) => spec.name),
+      }),
+      input: Input,
+      timeoutMs: "own",
+      async run({ task, persona = null, model = null, tools = null, context: told }, context) {
+        const request = { task, persona, model, tools, context: told };
+        const text = await context.kitOf(SUBAGENTS).spawn(request, context);
+        return { kind: "result", text, references: [] };
+      },
+    });
+}
 
 export const subagents = subagentsBy((database) => new SubagentStore(database));
 

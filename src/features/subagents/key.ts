@@ -1,14 +1,10 @@
 import type { FeatureKey } from "../../core/feature-key.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import type { SubagentDesk } from "./subagent-desk.ts";
+import type { SubagentDraft } from "./subagent-store.ts";
 
 /** A subagent's task and settings. */
-export interface SpawnRequest {
-  readonly task: string;
-  /** A name of the configuration; null: without a persona. */
-  readonly persona: string | null;
-  /** Null: the agent's own. */
-  readonly model: string | null;
+export interface SpawnRequest extends Pick<SubagentDraft, "task" | "persona" | "model"> {
   /** Names; null: all that a subagent may have. */
   readonly tools: readonly string[] | null;
   /** `brief`: it gets a summary of the conversation. */

@@ -11,10 +11,8 @@ const REPORTS_LENGTH = 24_000;
 const LEAST_OF_REPORT = 500;
 const SHORT_TASK = 160;
 
-/** Result of a second call with the same task. */
 export const SAME_TASK = "This is the task of another call of yours: see what that one says.";
 
-/** A task on one line. */
 export function shortTask(task: string): string {
   return firstWords(task, SHORT_TASK);
 }
@@ -57,7 +55,6 @@ export function titleOf(group: readonly Pick<Subagent, "number">[]): string {
   return numbers.length === 0 ? `subagent ${last}` : `subagents ${numbers.join(", ")} and ${last}`;
 }
 
-/** The message that reports a group of subagents. */
 export function groupText(group: readonly Subagent[]): string {
   const length = Math.max(LEAST_OF_REPORT, Math.floor(REPORTS_LENGTH / group.length));
   const told = group.map((one) => {

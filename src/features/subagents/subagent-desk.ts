@@ -61,7 +61,6 @@ export class SubagentDesk implements BackgroundWork, AsyncDisposable {
     await Promise.all(voided.map(async (one) => one.settle()));
   }
 
-  /** The open subagents of a channel. */
   async open(channel: ChannelId): Promise<readonly OpenSubagent[]> {
     return (await this.rows.look(channel)).open;
   }

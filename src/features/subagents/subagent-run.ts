@@ -6,10 +6,9 @@ import type { AgentConfig } from "../../config/config.ts";
 import type { ToolCall } from "../../core/entry.ts";
 import { canonical, type TextEnd } from "../../core/canonical.ts";
 import type { ModelMessage } from "../../core/context.ts";
-import type { MemoryId, Seq } from "../../core/ids.ts";
 import type { Memory } from "../../core/memory.ts";
 import { type ModelAnswer, ModelError, type Thoughts } from "../../llm/model.ts";
-import type { SaveOutcome, Subagent, SubagentStep } from "./subagent-store.ts";
+import type { SaveOutcome, Subagent, SubagentChange, SubagentStep } from "./subagent-store.ts";
 import { storableText, truncateMiddle } from "../../text/text.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type Tool, ToolFailure, type ToolKit } from "../../tools/tool.ts";
@@ -20,7 +19,8 @@ import { failureKind, RefusedCall } from "../../turn/outcome.ts";
 import { runToolCalls, storableCalls } from "../../turn/tool-calls.ts";
 import { visibleAnswer } from "../../turn/visible-answer.ts";
 import type { MadeRequest } from "../../llm/retrying-model.ts";
-import { subagentMessages } from "./subagent-request.ts";
+import { estimateMessage } from "../../context/render.ts";
+import { stubOf, type StubSize } from "../../context/cap.ts";
 
 /** Models that a subagent of an agent may use, as the configuration names them. */
 export function modelsOfSubagents({ model, fallbacks }: Pick<AgentConfig, "model" | "fallbacks">): string[] {
@@ -28,12 +28,8 @@ export function modelsOfSubagents({ model, fallbacks }: Pick<AgentConfig, "model
 }
 
 /** The entries and memories that its tools returned in a step. */
-export interface SubagentRead {
-  readonly entries: readonly Seq[];
-  readonly memories: readonly MemoryId[];
-}
+type SubagentRead = Required<Pick<SubagentChange, "entries" | "memories">>;
 
-/** A subagent's access to its row, and to its channel. */
 export interface SubagentChannel extends Pick<
   TurnChannel,
   "cacheKey" | "searchHistory" | "readMessages" | "onAttempt" | "onCall" | "onToolFailure"
@@ -297,4 +293,56 @@ class SubagentRun {
 
 function endOfText(messages: readonly ModelMessage[], message: number): TextEnd {
   return { message, length: messages[message]?.text.length ?? 0 };
+}
+
+/** Length of a shortened result, in UTF-16 units. */
+const STUB_LENGTH = 200;
+const STUB: StubSize = { stubOver: STUB_LENGTH * 1.5, stubLength: STUB_LENGTH };
+
+/**
+ * The messages of a subagent's request: its instructions and its task stay whole; its oldest steps are shortened first, then left
+ * out, until the request fits. Pure.
+ * @param room estimated tokens
+ * @returns null: not even the task fits
+ */
+function subagentMessages(
+  first: readonly ModelMessage[],
+  steps: readonly SubagentStep[],
+  room: number,
+): { readonly messages: ModelMessage[]; readonly tokens: number } | null {
+  const fixed = tokensOf(first);
+  if (fixed > room) return null;
+  const whole = steps.map(messagesOf);
+  const shown = whole.map((messages) => ({ messages, tokens: tokensOf(messages) }));
+  let tokens = fixed + shown.reduce((sum, one) => sum + one.tokens, 0);
+  for (let index = 0; tokens > room && index < steps.length; index++) {
+    const [step, before] = [steps[index], shown[index]];
+    if (step === undefined || before === undefined) break;
+    const messages = messagesOf(stubbed(step));
+    const short = { messages, tokens: tokensOf(messages) };
+    shown[index] = short;
+    tokens += short.tokens - before.tokens;
+  }
+  let from = 0;
+  for (; tokens > room && from < shown.length; from++) tokens -= shown[from]?.tokens ?? 0;
+  return { messages: [...first, ...shown.slice(from).flatMap(({ messages }) => messages)], tokens };
+}
+
+function messagesOf({ text, calls, results }: SubagentStep): ModelMessage[] {
+  return [
+    { role: "assistant", text, calls },
+    ...results.map(({ callId, text: result }): ModelMessage => ({ role: "tool", callId, text: result })),
+  ];
+}
+
+function stubbed({ text, calls, results }: SubagentStep): SubagentStep {
+  return {
+    text: stubOf(text, STUB),
+    calls: calls.map((call) => (call.arguments.length > STUB_LENGTH ? { ...call, arguments: "{}" } : call)),
+    results: results.map((result) => ({ ...result, text: stubOf(result.text, STUB) })),
+  };
+}
+
+function tokensOf(messages: readonly ModelMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
 }

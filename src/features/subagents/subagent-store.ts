@@ -96,7 +96,6 @@ function toOpen({ startedAt, ...same }: RawOpen): OpenSubagent {
   return { ...same, startedAt: new Date(startedAt) };
 }
 
-/** Rows of `subagents`. */
 export class SubagentStore extends Rows {
   /** The number of edits and deletions of the channel so far, and its open subagents whose end no call has reported. */
   async look(channel: ChannelId): Promise<{ readonly takenBack: number; readonly open: OpenSubagent[] }> {
@@ -211,14 +210,11 @@ export class SubagentStore extends Rows {
   async save(
     { channel, epoch }: Owner,
     id: number,
-    {
-      change,
-      takenBack,
-      end,
-    }: { change: SubagentChange; takenBack: number | null; end: "done" | "failed" | null },
+    saved: { change: SubagentChange; takenBack: number | null; end: "done" | "failed" | null },
   ): Promise<SaveOutcome> {
+    const { change, takenBack, end } = saved;
     const { step, result, entries = [], memories = [], tokensIn = 0, tokensOut = 0, spentMs = 0 } = change;
-    const row = {
+    const written = {
       ...(step !== undefined && { step }),
       ...(result !== undefined && { result: storableText(result) }),
       entries,
@@ -227,12 +223,12 @@ export class SubagentStore extends Rows {
       tokens_out: tokensOut,
       spent_ms: Math.round(spentMs),
     };
-    const [saved] = await this.db.query<{ outcome: SaveOutcome }>(
+    const [row] = await this.db.query<{ outcome: SaveOutcome }>(
       "subagent_save",
       "select save_subagent($1, $2, $3, $4, $5, $6) as outcome",
-      [channel, epoch, id, takenBack, end, JSON.stringify(row)],
+      [channel, epoch, id, takenBack, end, JSON.stringify(written)],
     );
-    return saved?.outcome ?? "over";
+    return row?.outcome ?? "over";
   }
 
   /**

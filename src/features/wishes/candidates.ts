@@ -192,7 +192,6 @@ interface Times {
   readonly rejections: readonly Rejection[];
 }
 
-/** The candidate of one person's wishes for themselves. */
 function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   const last = wishes.at(-1);
   if (last === undefined) return null;
@@ -215,7 +214,6 @@ function forOne({ wishes, against }: Reading, times: Times): Candidate | null {
   };
 }
 
-/** The candidate of wishes for everybody. */
 function forEverybody(reading: Reading, times: Times): Candidate | null {
   const { wishes, against } = reading;
   const last = wishes.at(-1);
@@ -333,11 +331,7 @@ function judge(
   return { score, evidence, corrections, failures, state };
 }
 
-interface Counts {
-  readonly evidence: number;
-  readonly corrections: number;
-  readonly failures: number;
-}
+type Counts = Pick<Candidate, "evidence" | "corrections" | "failures">;
 
 function scoreOf({ evidence, corrections, failures }: Counts, lastAt: Date, now: Date): number {
   return (evidence / (evidence + corrections + FAILURE * failures || 1)) * freshness(lastAt, now);

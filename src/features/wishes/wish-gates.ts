@@ -39,11 +39,6 @@ const Item = z.object({
 });
 type Item = z.infer<typeof Item>;
 
-interface WishContext extends LineContext {
-  /** Normal words of the agent's and the worker's prompts. */
-  readonly prompt: string;
-}
-
 /**
  * The wishes of `memory_save`. A kept wish is about the manner of an answer, and a person said it in a line of the transcript; a wish for
  * a speaker is for the author of its line.
@@ -70,7 +65,7 @@ function checkWishes(input: unknown, lines: MemoryGateContext): CheckedList {
   return { kept, dropped };
 }
 
-function checkOne(raw: unknown, context: WishContext): WishDraft[] | Fault {
+function checkOne(raw: unknown, context: LineContext & { readonly prompt: string }): WishDraft[] | Fault {
   const parsed = Item.safeParse(raw);
   if (!parsed.success) return malformed(z.prettifyError(parsed.error).replaceAll(/\s+/g, " "));
   const item = {
@@ -202,7 +197,6 @@ const MANNER: ReadonlySet<string> = new Set(
 
 let languageWords: ReadonlySet<string> | null = null;
 
-/** Words of the English names of languages. */
 function languages(): ReadonlySet<string> {
   return (languageWords ??= namesOfLanguages());
 }

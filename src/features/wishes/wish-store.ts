@@ -4,6 +4,7 @@ import { REACTION_PREFIX } from "../../core/message.ts";
 import type { Rejection, Wish, WishDraft } from "./wish.ts";
 import { storableText } from "../../text/text.ts";
 import type { Database } from "../../store/database/database.ts";
+import { Rows } from "../../store/database/rows.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import type { Genuineness, Signature, Signer } from "../../store/database/signing-key.ts";
 
@@ -18,10 +19,6 @@ export interface DoubtedWish {
 export interface KeptWishes {
   readonly believed: readonly Wish[];
   readonly doubted: readonly DoubtedWish[];
-}
-
-export interface KeptHere extends KeptWishes {
-  readonly rejections: readonly Rejection[];
 }
 
 /** A draft as its job's result keeps it. */
@@ -47,32 +44,25 @@ function signedPart(
   return ["wish", channel, agent, seq, act, topic, person, asker, wish, quote, at];
 }
 
-interface Signing {
-  readonly signer: Signer;
-  /** Wishes are not kept, because they could not be signed. */
-  readonly onUnsigned: (why: string) => void;
-}
-
 /** Rows of `wishes`. They are written by the commit of the summary of what they were found in. */
-export class WishStore {
-  readonly #db: Database;
+export class WishStore extends Rows {
   readonly #signer: Signer;
 
   constructor(db: Database, signer: Signer) {
-    this.#db = db;
+    super(db);
     this.#signer = signer;
   }
 
   /** Those that {@link readWishes} reads, and what {@link readRejections} does. */
-  async of(channel: ChannelId): Promise<KeptHere> {
-    const wishes = await readWishes(this.#db, channel, this.#signer);
-    const rejections = wishes.believed.length === 0 ? [] : await readRejections(this.#db, channel);
+  async of(channel: ChannelId): Promise<KeptWishes & { readonly rejections: readonly Rejection[] }> {
+    const wishes = await readWishes(this.db, channel, this.#signer);
+    const rejections = wishes.believed.length === 0 ? [] : await readRejections(this.db, channel);
     return { ...wishes, rejections };
   }
 
   /** For whoever runs Weir: the wishes of all channels. */
   async all(): Promise<KeptWishes> {
-    return checked(await this.#db.query<RawWish>("wishes_all", SELECT), this.#signer);
+    return checked(await this.db.query<RawWish>("wishes_all", SELECT), this.#signer);
   }
 
   /** Ends what somebody wished for, there or in the thread's channel: these wishes are gone. @returns whether there were any */
@@ -89,13 +79,13 @@ export class WishStore {
   }
 
   async #change(name: string, call: string, values: readonly unknown[]): Promise<boolean> {
-    const [row] = await this.#db.query<{ done: boolean }>(name, `select ${call} as done`, values);
+    const [row] = await this.db.query<{ done: boolean }>(name, `select ${call} as done`, values);
     return row?.done === true;
   }
 
   /** When the channel's newest turn began; null: there was none. */
   async answeredAt(channel: ChannelId): Promise<Date | null> {
-    const [row] = await this.#db.query<{ at: Date | null }>(
+    const [row] = await this.db.query<{ at: Date | null }>(
       "turn_newest",
       "select (select started_at from turns where channel_id = $1 order by id desc limit 1) as at",
       [channel],
@@ -192,7 +182,7 @@ export async function signWishes(
   client: Queryable,
   channel: ChannelId,
   drafts: readonly WishDraft[],
-  { signer, onUnsigned }: Signing,
+  { signer, onUnsigned }: { readonly signer: Signer; readonly onUnsigned: (why: string) => void },
 ): Promise<readonly SignedWish[]> {
   if (drafts.length === 0) return [];
   const [row] = await client.query<{ agent: string }>(

@@ -1,4 +1,4 @@
-// proves: src/features/files/feature.ts, src/features/files/tool.ts, src/core/attached-file.ts, src/channel/delivery/outbox.ts, migrations/0085_sent_pictures.sql
+// proves: src/features/files/feature.ts, src/core/attached-file.ts, src/channel/delivery/outbox.ts, migrations/0085_sent_pictures.sql
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, test } from "node:test";

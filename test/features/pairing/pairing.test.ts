@@ -1,4 +1,4 @@
-// proves: src/features/pairing/feature.ts, src/features/pairing/pairing-desk.ts, src/features/pairing/paired-people.ts, src/features/pairing/pairing-code.ts, src/features/pairing/pairing-store.ts, src/features/pairing/command.ts, migrations/baseline/20_pairing.sql
+// proves: src/features/pairing/feature.ts, src/features/pairing/pairing-desk.ts, src/features/pairing/paired-people.ts, src/features/pairing/pairing-store.ts, src/features/pairing/command.ts, migrations/baseline/20_pairing.sql
 // A stranger's direct message: a code, and nothing else; nothing of it is kept or sent to a model.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import type { InboundMessage } from "../../../src/core/message.ts";
 import { admit, bindPlatform } from "../../../src/router/bindings.ts";
 import type { FindLetIn } from "../../../src/router/strangers.ts";
 import { PairingStore } from "../../../src/features/pairing/pairing-store.ts";
-import { isPairingCode, newPairingCode } from "../../../src/features/pairing/pairing-code.ts";
+import { isPairingCode, newPairingCode } from "../../../src/features/pairing/pairing-desk.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { type DiscordWeir, startDiscordWeir } from "../../support/discord/discord-weir.ts";
 import { type DiscordServer, startDiscordServer } from "../../support/discord/server.ts";

@@ -1,4 +1,4 @@
-// proves: src/features/reminders/declaration.ts, src/features/reminders/reminder-clock.ts, src/features/reminders/reminder-desk.ts, src/features/reminders/commands.ts, src/features/reminders/tool.ts
+// proves: src/features/reminders/declaration.ts, src/features/reminders/reminder-clock.ts, src/features/reminders/reminder-desk.ts, src/features/reminders/commands.ts, src/features/reminders/feature.ts
 // A reminder is told once, at its time, where it was set; late and missed ones are told as that, and what was taken back is told no more.
 import assert from "node:assert/strict";
 import { test } from "node:test";

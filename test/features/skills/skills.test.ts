@@ -1,4 +1,4 @@
-// proves: src/features/skills/use-skill.ts, src/features/skills/command.ts, src/features/skills/active-skill-store.ts, src/features/skills/tools.ts
+// proves: src/features/skills/use-skill.ts, src/features/skills/command.ts, src/features/skills/active-skill-store.ts, src/features/skills/feature.ts
 // A skill that an agent has taken up stays in its prompt over compactions and restarts, until it is laid down.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -11,7 +11,7 @@ import { pino } from "pino";
 import { type Learned, NOTHING_LEARNED } from "../../../src/core/learned.ts";
 import { type Wish, type WishDraft, WISH_LIST } from "../../../src/features/wishes/wish.ts";
 import { fileSigner } from "../../../src/store/database/signing-key.ts";
-import { LearnedWishes } from "../../../src/features/wishes/learned-wishes.ts";
+import { LearnedWishes } from "../../../src/features/wishes/learned-rows.ts";
 import { WishStore } from "../../../src/features/wishes/wish-store.ts";
 import { createStore, type Store } from "../../../src/store/store.ts";
 import { createTestDatabase } from "../../support/database.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { spawnAgent } from "../../../src/features/subagents/tool.ts";
+import { spawnAgent } from "../../../src/features/subagents/feature.ts";
 import { loadPrompts } from "../../../src/prompts/load.ts";
 import { createTools } from "../../../src/tools/tools.ts";
 

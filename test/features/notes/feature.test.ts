@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NoteRequest } from "../../../src/features/notes/key.ts";
-import { memoryWrite, note } from "../../../src/features/notes/tools.ts";
+import { memoryWrite, note } from "../../../src/features/notes/feature.ts";
 import { type ToolContext, ToolInputError } from "../../../src/tools/tool.ts";
 
 test("notes are written with what is to be replaced, and nothing but text is taken", async () => {
