@@ -150,7 +150,9 @@ export class Budgets implements Disposable {
       const before = this.#named(counter);
       counter.spent = added(counter.spent, amount);
       const after = this.#named(counter);
-      if (crosses(before, after, budget.warnAt)) this.#warn(call.channel, after);
+      if (!crosses(before, after, budget.warnAt)) continue;
+      this.#parts.log.warn({ ...after }, "budget_nearly_spent");
+      this.#warnings.set(call.channel, [...(this.#warnings.get(call.channel) ?? []), after]);
     }
   }
 
@@ -256,11 +258,6 @@ export class Budgets implements Disposable {
     if (!isOfMoney || this.#unpriced.has(model)) return;
     this.#unpriced.add(model);
     this.#parts.log.warn({ model }, "budget_without_price: set price_in and price_out under [models]");
-  }
-
-  #warn(channel: ChannelId, purse: NamedPurse): void {
-    this.#parts.log.warn({ ...purse }, "budget_nearly_spent");
-    this.#warnings.set(channel, [...(this.#warnings.get(channel) ?? []), purse]);
   }
 }
 

@@ -19,7 +19,7 @@ import { auditModes } from "./audit/modes.ts";
 import { auditSettings, type Locate } from "./audit/settings.ts";
 import { type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
-import { placeOf } from "./shared/place.ts";
+import { placeOf } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 import { holdsSecret } from "../memory/secrets.ts";
 

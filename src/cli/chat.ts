@@ -9,8 +9,7 @@ import { findChatSocket } from "./chat/chat-socket.ts";
 import { displayable } from "../text/displayable.ts";
 import { Spinner } from "./shared/progress.ts";
 import { aborted, type CommonOptions, type Io } from "./shared/io.ts";
-import { placeOf } from "./shared/place.ts";
-import { tellOfBroken } from "./shared/readable-config.ts";
+import { placeOf, tellOfBroken } from "./shared/readable-config.ts";
 import { openTypedHistory } from "./chat/typed-history.ts";
 
 export type ChatOptions = CommonOptions & {

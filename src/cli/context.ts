@@ -4,7 +4,6 @@ import { contextCard } from "../admin/reports/context-card.ts";
 import { formatTurnContext, readTurnTexts, range, type TurnTexts } from "../admin/reports/turn-context.ts";
 import type { Config } from "../config/config.ts";
 import { isColourUnwanted } from "../config/load.ts";
-import type { Card } from "../core/card.ts";
 import { OperatorError } from "../core/errors.ts";
 import { folderTexts, readWaitedFor } from "../features/features.ts";
 import { openModels } from "../llm/model-provider.ts";
@@ -76,14 +75,12 @@ async function showNext(
     channel,
   );
   const text = formatChannelReport(report, agent.time);
-  if (options.json === true) sayJson(io, report, 2);
-  else if (io.stdout.isTTY) draw(io, contextCard(report, agent.time, text));
-  else say(io, text);
-}
-
-/** Piped output stays plain. */
-function draw({ stdout }: Io, card: Card): void {
-  stdout.write(`${drawCard(card, { colour: !isColourUnwanted(), columns: stdout.columns })}\n`);
+  if (options.json === true) return sayJson(io, report, 2);
+  const { stdout } = io;
+  // Piped output stays plain.
+  if (!stdout.isTTY) return say(io, text);
+  const looks = { colour: !isColourUnwanted(), columns: stdout.columns };
+  stdout.write(`${drawCard(contextCard(report, agent.time, text), looks)}\n`);
 }
 
 async function showTurn(

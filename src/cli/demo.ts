@@ -5,7 +5,6 @@ import { withDeadline } from "../async/deadline.ts";
 import { KnownSecrets } from "../admin/secrets.ts";
 import { readVersion } from "../admin/version.ts";
 import { isColourUnwanted, loadConfig } from "../config/load.ts";
-import type { InboundMessage } from "../core/message.ts";
 import { buildDaemon, type Daemon } from "../daemon/daemon.ts";
 import { createOfflineModel } from "../llm/offline/offline-model.ts";
 import { bindPlatform } from "../router/bindings.ts";
@@ -55,7 +54,8 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
 
 /** @returns the figures; null: it was stopped */
 async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | null> {
-  const messages = readMessages();
+  const recording = readRecording(RECORDING, { channel: DEMO_CHANNEL.name, replyEvery: 0 });
+  const messages = recording.messages.map((one) => ({ ...one, addressed: one.text.startsWith(MENTION) }));
   using folder = makeThrowawayFolder(io.onExit);
   const hasColour = io.stdout.isTTY && color && !isColourUnwanted();
   const stage = new Stage({ stream: io.stdout, hasColour, speed, messages: messages.length });
@@ -79,11 +79,6 @@ async function perform(io: Io, { speed, color }: DemoOptions): Promise<string | 
     await performance.settled();
     stage.close();
   }
-}
-
-function readMessages(): InboundMessage[] {
-  const { messages } = readRecording(RECORDING, { channel: DEMO_CHANNEL.name, replyEvery: 0 });
-  return messages.map((message) => ({ ...message, addressed: message.text.startsWith(MENTION) }));
 }
 
 async function start(

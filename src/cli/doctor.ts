@@ -24,7 +24,7 @@ import { lookAtServers } from "./shared/mcp-servers.ts";
 import { lookAtNames } from "./doctor/names.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { onlyLooking, openLog } from "./shared/open.ts";
-import { placeOf } from "./shared/place.ts";
+import { placeOf } from "./shared/readable-config.ts";
 import { weirCommand } from "../files/installation.ts";
 
 /** How long one look may take, ms. */
@@ -51,6 +51,7 @@ export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
   const { config, error: broken } = loadReadableConfig(placeOf(io, options));
   for (const finding of [lookAtConfig(config, broken), ...lookAtPrompts(config)]) tell(finding);
   for (const [what, look] of looks(io, config, options))
+    // A failed check must not hide the next one.
     for (const finding of await look().catch((error: unknown) => [failure(what, error)])) tell(finding);
   if (wrong > 0)
     throw new OperatorError(`${wrong} of these must be mended before Weir can work as configured.`);
@@ -103,7 +104,6 @@ export function shownFinding({ state, what, detail, todo }: Finding): string {
   return `${SIGNS[state]} ${what}: ${detail}${todo === undefined ? "" : `\n    → ${todo}`}`;
 }
 
-/** A failed check must not hide the next one. */
 function failure(what: string, error: unknown): Finding {
   return { what, state: "wrong", detail: errorMessage(error) };
 }

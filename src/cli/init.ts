@@ -13,7 +13,7 @@ import { shownFinding } from "./doctor.ts";
 import { lookAtModels } from "./doctor/look-at-models.ts";
 import { homeCommand } from "../config/home.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
-import { placeAt } from "./shared/place.ts";
+import { placeAt } from "./shared/readable-config.ts";
 import { type Folder, makeHome, type Setting, type Settings, writeSettings } from "./init/files.ts";
 import { type Choice, openQuestions, type Questions } from "./init/questions.ts";
 
@@ -89,7 +89,7 @@ async function finish(
 ): Promise<void> {
   const names = [
     ...Object.keys(settings.variables).map((name) => `${name} in .env`),
-    ...settings.keys.map(keyLine),
+    ...settings.keys.map(({ table, key, value }) => `${key} = ${value} under [${table}] in config.toml`),
   ];
   if (names.length === 0) questions.say("There is nothing to write.");
   else {
@@ -113,10 +113,6 @@ function nextSteps({ command = weirCommand }: Site, chats: readonly ChatPlatform
   ];
   const width = Math.max(...steps.map(([typed]) => typed.length));
   return ["Next:", ...steps.map(([typed, does]) => `  ${typed.padEnd(width)}  ${does}`)].join("\n");
-}
-
-function keyLine({ table, key, value }: Setting): string {
-  return `${key} = ${value} under [${table}] in config.toml`;
 }
 
 type ModelChoice = "keep" | "openai" | "anthropic" | "own" | "server" | "ollama" | "none";

@@ -245,7 +245,9 @@ async function openHttp(
   const findSocket = async (): Promise<string | null> => findChatSocket(config.database.dataDir);
   const options = { config, http, version: readVersion(), monitor, findSocket, ...parts };
   const onceFree = async (ending: AbortSignal): Promise<HttpService> => {
-    await untilFolderIsFree(config, parts.log, ending);
+    const { url, dataDir } = config.database;
+    // The daemon that has the folder has the port as well, and of the two the folder says which process it is.
+    if (url === null) await (await takeFolder(dataDir, parts.log, ending))[Symbol.asyncDispose]();
     return startHttpServiceOnceFree(options, ending);
   };
   const starting = waitUntil === undefined ? startHttpService(options) : onceFree(waitUntil);
@@ -265,12 +267,6 @@ async function openHttp(
       `HTTP at ${service.url} wants "Authorization: Bearer ${newToken.text}". It is kept in ${newToken.file}, and not shown again.`,
     );
   return service;
-}
-
-/** The daemon that has the folder has the port as well, and of the two the folder says which process it is. */
-async function untilFolderIsFree({ database }: Config, log: Logger, waitUntil: AbortSignal): Promise<void> {
-  if (database.url !== null) return;
-  await using _ = await takeFolder(database.dataDir, log, waitUntil);
 }
 
 /** @returns false: this daemon ends so that another Weir can take over, and the chat is to go on with that one */

@@ -20,7 +20,7 @@ import { type At, Simulation, type SimulationParts } from "../tune/simulation.ts
 import { type Agent, budgetOf } from "../turn/agent.ts";
 import { assertWhole, type CommonOptions, type Io, say, sayJson } from "./shared/io.ts";
 import { findChannel, onlyLooking, readConfig, withStore } from "./shared/open.ts";
-import { placeOf } from "./shared/place.ts";
+import { placeOf } from "./shared/readable-config.ts";
 import { Progress } from "./shared/progress.ts";
 
 type TuneOptions = CommonOptions & {
@@ -63,7 +63,8 @@ export async function tune(io: Io, name: string, options: TuneOptions): Promise<
       summariserMs: summariserMs(options, known.calls).ms,
       ...(options.at !== undefined && { at: options.at }),
     };
-    const rate = rateOf(known.calls);
+    const { estimated, reported } = known.calls;
+    const rate = isTelling(known.calls) ? Math.min(MAX_FACTOR, reported / estimated) : 1;
     const parts: SimulationParts[] = [];
     const prompts = loadPrompts(promptSources(config));
     for (const [index, one] of agents.entries()) {
@@ -153,7 +154,7 @@ async function agentOf(
 ): Promise<Agent> {
   const { config, models, prompts, rate, isWindowTried } = parts;
   const { llm, agentsDir } = config;
-  const known = isWindowTried ? { ...onlyWindow(models, one.contextWindow) } : models;
+  const known = isWindowTried ? onlyWindow(models, one.contextWindow) : models;
   const agents = createAgents({ agents: [one], llm, agentsDir }, known, prompts);
   await agents.readFolders();
   const { agent } = agents.first;
@@ -205,10 +206,6 @@ async function rangeOf(
         : `No turn that answers entry ${at.seq} or a later one has ended among the entries ${from} to ${to} of ${name}.`,
     );
   return { from, to, turns };
-}
-
-function rateOf({ estimated, reported }: PastCalls): number {
-  return isTelling({ estimated, reported }) ? Math.min(MAX_FACTOR, reported / estimated) : 1;
 }
 
 function summariserMs(

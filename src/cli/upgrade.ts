@@ -10,7 +10,7 @@ import { readVersion } from "../admin/version.ts";
 import { shownFinding } from "./doctor.ts";
 import { type CommonOptions, type Io, say } from "./shared/io.ts";
 import { openLog } from "./shared/open.ts";
-import { placeOf } from "./shared/place.ts";
+import { placeOf } from "./shared/readable-config.ts";
 
 type UpgradeOptions = CommonOptions & { readonly check?: boolean };
 

@@ -2,7 +2,7 @@ import { formatNumber } from "../../text/format.ts";
 import { isFileKind, isOperators } from "../../context/sections/section.ts";
 import { contextSections } from "../../context/sections/list.ts";
 import type { Card, CommandAnswer } from "../../core/card.ts";
-import type { Context, ModelMessage, Section, ToolSpec } from "../../core/context.ts";
+import type { Context, ModelMessage, Section } from "../../core/context.ts";
 import { nearestName } from "../../config/nearest-name.ts";
 import { counted, truncateMiddle } from "../../text/text.ts";
 import { displayable, displayableLine } from "../../text/displayable.ts";
@@ -45,7 +45,10 @@ export function formatSegment(
   const { key, label, tokens, count } = part;
   const head = `${key}: ${label}, ${counted(count, "item")}, ${counted(tokens, "token")}, ${shareOf(part, report)} of what is usable`;
   const messages = context.segments.find((segment) => segment.key === key)?.messages ?? [];
-  const items = key === "tools" ? context.tools.map(describeTool) : messages.map(describeMessage);
+  const tools = context.tools.map(
+    (one) => `${one.name}: ${one.description}\n${JSON.stringify(one.parameters)}`,
+  );
+  const items = key === "tools" ? tools : messages.map(describeMessage);
   const text = masked(items.join("\n\n"));
   if (text === "") return `${head}\n\nThere is nothing in it.`;
   const shown = displayable(truncateMiddle(text, SHOWN_LENGTH));
@@ -76,10 +79,6 @@ export function unknownKey(key: string, { segments, sections }: ContextReport): 
 
 function shareOf({ tokens }: Part, { usable }: ContextReport): string {
   return `${((tokens / usable) * 100).toFixed(1)} %`;
-}
-
-function describeTool({ name, description, parameters }: ToolSpec): string {
-  return `${name}: ${description}\n${JSON.stringify(parameters)}`;
 }
 
 function describeMessage(message: ModelMessage): string {
@@ -114,12 +113,6 @@ const OPERATORS: ReadonlySet<string> = new Set(["system", "tools", "identity"]);
 
 /** Sections without a text of their own, and the part that shows them. */
 const HOLDERS: Readonly<Record<string, string>> = { identity: "system", now: "dynamic" };
-
-/** Whether a key names a file of the agent's folder: only readers of the folder may know which files exist. */
-function isFileKey(key: string): boolean {
-  const kind = key.split(":")[0] ?? "";
-  return isFileKind(kind);
-}
 
 /** Removes the contents of the agent's folder, and the people that they name, unless the asker is a configured owner. */
 function forAsker<Report extends ContextReport>(report: Report, { isNamedOwner }: AskedCommand): Report {
@@ -184,8 +177,9 @@ async function describeParts(
     return columns(formatSegment(segment, report, context, masked));
   }
   const section = sections.find((one) => one.key.toLowerCase() === key);
+  // Only readers of the agent's folder may know which files exist.
   if (section === undefined)
-    return isFileKey(key) && !command.isNamedOwner ? refused : unknownKey(key, report);
+    return isFileKind(key.split(":")[0] ?? "") && !command.isNamedOwner ? refused : unknownKey(key, report);
   if (isOperators(section) && !command.isNamedOwner) return refused;
   return columns(formatSection(section, masked));
 }

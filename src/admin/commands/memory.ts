@@ -58,15 +58,10 @@ export const rememberCommand: Command = {
 /** `/memory`, with the filter of recall: it shows only memories that the agent may use there. */
 async function describeMemories(parts: CommandParts, command: AskedCommand): Promise<string> {
   const { channel, argument } = command;
-  if (isAboutAsker(argument)) return describeOwn(parts, command);
+  if (/^(?:about\s+)?me$/i.test(argument)) return describeOwn(parts, command);
   if (normalWords(argument) !== "") return describeFound(parts, command);
   const memories = await parts.store.memories.inScope(askingChannel(parts, channel), MEMORIES_ASKED);
   return formatMemories(memories, timeOf(parts, channel));
-}
-
-/** `me`, `about me` */
-function isAboutAsker(argument: string): boolean {
-  return /^(?:about\s+)?me$/i.test(argument);
 }
 
 /** `/memory QUERY`: what fits of what the agent may use there, best first, each with what it has replaced. */

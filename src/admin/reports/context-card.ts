@@ -31,7 +31,6 @@ const TONES: Readonly<Record<Pressure, Card["tone"]>> = {
 };
 
 type Field = Card["fields"][number];
-type List = Card["lists"][number];
 
 /**
  * The report as a card. Pure.
@@ -43,10 +42,7 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
     title: displayableLine(`${channel} · agent ${agent} · model ${model}`),
     summary: describeUsage(report),
     tone: TONES[pressure],
-    bar: {
-      share: usage,
-      marks: tierMarks(thresholds),
-    },
+    bar: { share: usage, marks: tierMarks(thresholds) },
     fields: [
       ...windowFields(report, time),
       ...logFields(report),
@@ -56,7 +52,10 @@ export function contextCard(report: ChannelReport, time: TimeFormat, text: strin
     lists: [
       { label: "Cost by type", lines: typeLines(report) },
       { label: "Made of", lines: partLines(report) },
-      { label: "From the agent's folder", lines: fileLines(report) },
+      {
+        label: "From the agent's folder",
+        lines: report.sections.filter(({ kind }) => isFileKind(kind)).map(fileLine),
+      },
       { label: "Being done", lines: describeJob(report, time) },
       headed(describeSummaries(report)),
       headed(describeMemories(report, time)),
@@ -147,10 +146,6 @@ function partLines({ segments }: ContextReport): string[] {
     .map(({ label, tokens, count }) => `${label}: ${formatNumber(tokens)} tokens, ${counted(count, "item")}`);
 }
 
-function fileLines({ sections }: ContextReport): string[] {
-  return sections.filter(({ kind }) => isFileKind(kind)).map(fileLine);
-}
-
 function fileLine(section: SectionReport): string {
   const { key, source, tokens } = section;
   return displayableLine(
@@ -159,6 +154,6 @@ function fileLine(section: SectionReport): string {
 }
 
 /** The first line, which ends with a colon, names the others. A line alone says that there is nothing. */
-function headed([head = "", ...lines]: readonly string[]): List {
+function headed([head = "", ...lines]: readonly string[]): Card["lists"][number] {
   return { label: head.replace(/:$/, ""), lines: lines.map((line) => line.replace(/^ {2}/, "")) };
 }

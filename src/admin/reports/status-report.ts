@@ -50,7 +50,9 @@ export function summariseChannels(
     if (heardAt !== null && (known === undefined || heardAt > known)) heard[platform] = heardAt;
   }
   const waiting = overviews.filter(({ due }) => due > 0);
-  const since = earliest(waiting.map(({ dueSince }) => dueSince));
+  const since = waiting
+    .map(({ dueSince }) => dueSince)
+    .reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
   return {
     heard,
     due: { messages: waiting.reduce((sum, { due }) => sum + due, 0), channels: waiting.length, since },
@@ -59,10 +61,6 @@ export function summariseChannels(
       .filter(({ level }) => level !== null)
       .slice(0, MOST_FULLEST),
   };
-}
-
-function earliest(dates: readonly (Date | null)[]): Date | null {
-  return dates.reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null);
 }
 
 export function formatStatus(

@@ -13,7 +13,6 @@ import type { ReloadAnswer } from "./reload-answer.ts";
 import type { ForgetAnswer } from "./forget-answer.ts";
 import type {
   ChannelRequest,
-  DaemonRequest,
   RequestStore,
   WaitingRequest,
   RequestedWork,
@@ -112,16 +111,15 @@ export class RequestServer implements AsyncDisposable {
 
   /** How long a request is left to other daemons, ms; Infinity: only its channel's home may take it. */
   async #waitMs(request: WaitingRequest): Promise<number> {
-    const { homes, serves } = this.#parts;
-    if (request.channel === null) return this.#waitMsForDaemon(request);
+    const { homes, serves, cluster } = this.#parts;
+    if (request.channel === null) {
+      const { name, host } = request.of;
+      if (name !== null) return name === cluster?.name ? 0 : Infinity;
+      return host === null || host === hostname() ? 0 : OTHERS_FIRST_MS - request.ageMs;
+    }
     if (!(await homes.isHome(request.channel))) return Infinity;
     const mayBeOthers = homes.isHere(request.address.platform) && !serves(request.address);
     return mayBeOthers ? OTHERS_FIRST_MS - request.ageMs : 0;
-  }
-
-  #waitMsForDaemon({ of: { name, host }, ageMs }: DaemonRequest): number {
-    if (name !== null) return name === this.#parts.cluster?.name ? 0 : Infinity;
-    return host === null || host === hostname() ? 0 : OTHERS_FIRST_MS - ageMs;
   }
 
   /** Cleans at intervals: a daemon may run for months. */

@@ -136,7 +136,7 @@ export class Performance {
     this.#figures.event(event);
     // A turn without an answer sends no text.
     if (event.type === "turn_settled" && event.outcome !== "answered") this.#release(event.inReplyTo);
-    if (!isExplained(event)) return;
+    if (event.type !== "emergency" && event.type !== "compaction") return;
     this.#explaining = this.#explaining.then(async () => this.#explain(daemon, event));
   }
 
@@ -161,11 +161,6 @@ export class Performance {
     this.#parts.stage.level(this.#level);
     return this.#level;
   }
-}
-
-/** Each of them changes the level. */
-function isExplained({ type }: WeirEvent): boolean {
-  return type === "emergency" || type === "compaction";
 }
 
 function pauseMs({ text, addressed }: InboundMessage): number {

@@ -137,7 +137,8 @@ export class Stage {
       `message ${this.#said} of ${this.#options.messages}; ${room}${state}`,
     ];
     return rows.map((row, index) => {
-      const fitting = fit(row, columns);
+      // The terminal wraps no row of this width.
+      const fitting = row.length <= columns ? row : `${row.slice(0, columns - 2)} …`;
       return index === 1 ? this.#coloured(fitting) : index === 2 ? fitting : this.#style.quiet(fitting);
     });
   }
@@ -161,9 +162,4 @@ export class Stage {
     const colour = usage >= emergency ? 31 : usage >= background ? 33 : 36;
     return gauge.replace(/^█+/, (bar) => `\u001B[${colour}m${bar}\u001B[39m`);
   }
-}
-
-/** A row that a terminal of this width does not wrap. */
-function fit(row: string, columns: number): string {
-  return row.length <= columns ? row : `${row.slice(0, columns - 2)} …`;
 }

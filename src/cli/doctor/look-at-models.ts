@@ -159,7 +159,8 @@ class Trial {
     this.model = await this.#models.resolve(name, this.#signal());
     const startedAt = performance.now();
     if (answers || depth === "turn") {
-      await this.#turn();
+      this.doing = "a turn as in a conversation";
+      await this.#ask(turnRequest(staff, this.model, ASKS.word, [], new Date()));
       this.done.push(`${this.model} answers (${Math.round(performance.now() - startedAt)} ms)`);
     }
     if (depth === "turn") return this.done;
@@ -200,11 +201,6 @@ class Trial {
     if (most <= tokens) return null;
     const [given, all] = [formatNumber(tokens), formatNumber(most)];
     return `Ollama gives it ${given} of its ${all} tokens: set OLLAMA_CONTEXT_LENGTH where Ollama runs, as far as its memory allows`;
-  }
-
-  async #turn(): Promise<void> {
-    this.doing = "a turn as in a conversation";
-    await this.#ask(turnRequest(this.#part.staff, this.model, ASKS.word, [], new Date()));
   }
 
   async #call(): Promise<string> {

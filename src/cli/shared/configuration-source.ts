@@ -9,7 +9,7 @@ import { readTextFile } from "../../config/text-file.ts";
 import { promptSources, templatePaths } from "../../prompts/load.ts";
 import type { ConfigurationSource } from "../../daemon/reloader.ts";
 import type { CommonOptions, Io } from "./io.ts";
-import { placeOf } from "./place.ts";
+import { placeOf } from "./readable-config.ts";
 import { readConfig } from "./open.ts";
 
 export interface SourceOptions extends Pick<ConfigurationSource, "bindingsOf" | "onConfigured"> {

@@ -19,7 +19,7 @@ import { createLog, type LogTargets } from "../../telemetry/log.ts";
 import type { LogFileOptions } from "../../telemetry/log-file.ts";
 import { createTimeFormat, type TimeFormat } from "../../text/time.ts";
 import type { CommonOptions, Io } from "./io.ts";
-import { placeOf } from "./place.ts";
+import { placeOf } from "./readable-config.ts";
 
 export function readConfig(io: Io, options: CommonOptions): Config {
   const config = loadConfig(placeOf(io, options));

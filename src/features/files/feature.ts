@@ -42,9 +42,7 @@ const attach = defineTool({
     .refine(
       (given) =>
         [given.text, given.result_of, given.picture_of].filter((one) => one !== undefined).length === 1,
-      {
-        message: "Give one of text, result_of and picture_of.",
-      },
+      { message: "Give one of text, result_of and picture_of." },
     ),
   async run({ name, text, result_of: resultOf, picture_of: pictureOf }, { kitOf, askedIn }) {
     const told = await kitOf(ATTACHING).attach({ name, text, resultOf, pictureOf }, askedIn);

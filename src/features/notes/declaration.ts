@@ -1,5 +1,3 @@
 import type { Declaration } from "../declaration.ts";
 
-export const notes = {
-  tools: ["memory_write", "note"],
-} as const satisfies Declaration;
+export const notes = { tools: ["memory_write", "note"] } as const satisfies Declaration;

@@ -33,7 +33,10 @@ export class NoteSweeper implements FeatureWorker, AsyncDisposable {
   readonly #restsUntil = new BoundedMap<number>(MOST_RESTING);
   /** When drafts are searched for again, by agent. */
   readonly #draftsAt = new Map<AgentId, number>();
-  readonly #polls = new PollLoop(async () => this.#poll());
+  readonly #polls = new PollLoop(async () => {
+    await this.#sweepAll(this.#closing.signal);
+    return this.#keepers().size > 0 ? EVERY_MS : null;
+  });
 
   /** @param keepers of the agents that have a folder now. It does not poll while there are none. */
   constructor(notes: NoteStore, log: Logger, keepers: () => ReadonlyMap<AgentId, NoteKeeper>) {
@@ -62,11 +65,6 @@ export class NoteSweeper implements FeatureWorker, AsyncDisposable {
   async sweep(): Promise<void> {
     this.#draftsAt.clear();
     await (this.#closing.signal.aborted ? this.#sweepAll() : this.#polls.once());
-  }
-
-  async #poll(): Promise<number | null> {
-    await this.#sweepAll(this.#closing.signal);
-    return this.#keepers().size > 0 ? EVERY_MS : null;
   }
 
   /** Must not throw. */

@@ -1,5 +1,9 @@
-import type { AskedCommand, Command, CommandParts } from "../../admin/commands/command.ts";
-import { placeName } from "../../admin/commands/command.ts";
+import {
+  type AskedCommand,
+  type Command,
+  type CommandParts,
+  placeName,
+} from "../../admin/commands/command.ts";
 import { keptMessage } from "../../admin/commands/kept-message.ts";
 import { retryWrite } from "../../async/retry.ts";
 import { maskOf } from "../../admin/secrets.ts";
@@ -9,7 +13,7 @@ import { displayableLine } from "../../text/displayable.ts";
 import { choiceNamed, choiceOf, mayAnswer } from "./choice.ts";
 import { answerText } from "./choice-text.ts";
 import { QUESTIONS } from "./key.ts";
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 import { shownName } from "./question-text.ts";
 
 export const answerCommand: Command = {

@@ -1,7 +1,7 @@
 import type { MessageAction } from "../../core/message.ts";
 import { displayable, displayableLine } from "../../text/displayable.ts";
 import { choiceOf } from "./choice.ts";
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 import { type QuestionStyle, plainName } from "./question-text.ts";
 
 /** Names of people that a question gives. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { chatPlatform } from "../../platforms/platforms.ts";
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 
 export const FEWEST_CHOICES = 2;
 /** Discord shows five buttons in a row, and so do we everywhere. */

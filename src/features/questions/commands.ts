@@ -4,7 +4,7 @@ import { agentHere, agentsHere } from "../../channel/guests.ts";
 import { hasApprover, namedOn } from "./approvers.ts";
 import { QUESTIONS } from "./key.ts";
 import type { Asker } from "../../platforms/platform.ts";
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { codeBlock, counted, sliceWhole } from "../../text/text.ts";
 import { decideFound, LONGEST_REASON, type WantedDecision } from "./decide.ts";
@@ -41,11 +41,7 @@ export const denyCommand: Command = {
 export const approvalsCommand: Command = {
   name: "approvals",
   help: "calls that wait for an approval here, and what is allowed from now on (approvers only)",
-  argument: {
-    name: "what",
-    form: "NUMBER [PAGE] | forget NUMBER",
-    help: "all of one; end what is allowed",
-  },
+  argument: { name: "what", form: "NUMBER [PAGE] | forget NUMBER", help: "all of one; end what is allowed" },
   allowed: "everybody",
   isNamedFor: isApprover,
   run: approvals,

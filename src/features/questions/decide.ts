@@ -6,7 +6,7 @@ import { type ActAsked, type ActOutcome, type ItemAct, OPERATOR_NAME } from "../
 import { answeredBefore } from "./answer-command.ts";
 import { choiceOf } from "./choice.ts";
 import type { Questions } from "./key.ts";
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 import type { Decider, WaitingQuestion } from "./question-store.ts";
 import { outcomeOf } from "./question-text.ts";
 

@@ -6,7 +6,6 @@ import { choiceActions, choiceText } from "./choice-text.ts";
 import type { QuestionStore, QuestionToShow } from "./question-store.ts";
 import { mayAsk } from "./approvers.ts";
 import { isAsk } from "./tool.ts";
-import type { QuestionState } from "./question.ts";
 import { isShownWhole, questionActions, type QuestionStyle, questionText } from "./question-text.ts";
 
 type BoardParts = Pick<ActorParts, "owner" | "address" | "platform" | "agent" | "guests" | "masked">;
@@ -66,7 +65,9 @@ export class QuestionBoard implements ChannelBoard {
     const sent = await insist(async () => {
       // A platform without idempotency keys finds an earlier attempt by its text, which was the question.
       const there = await platform.send(
-        mayBeThere ? this.#messageOf({ ...question, state: unanswered(question) }) : message,
+        mayBeThere
+          ? this.#messageOf({ ...question, state: question.kind === "choice" ? "asked" : "open" })
+          : message,
       );
       if (mayBeThere) await platform.edit(there, message);
       return there;
@@ -101,8 +102,4 @@ export class QuestionBoard implements ChannelBoard {
       kind: "notice",
     };
   }
-}
-
-function unanswered({ kind }: QuestionToShow): QuestionState {
-  return kind === "choice" ? "asked" : "open";
 }

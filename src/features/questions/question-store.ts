@@ -1,7 +1,6 @@
-import type { QuestionState } from "./question.ts";
+import { type QuestionState, QUESTION_COLUMNS, type QuestionRow } from "./question.ts";
 import type { AgentId, ChannelAddress, ChannelId, Owner, TurnId } from "../../core/ids.ts";
 import { storableText } from "../../text/text.ts";
-import { QUESTION_COLUMNS, type QuestionRow } from "./question-rows.ts";
 import { ADDRESS_OF_C, OWN_IDS } from "../../store/channels/channels.ts";
 import { Rows } from "../../store/database/rows.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
@@ -139,12 +138,7 @@ export class QuestionStore extends Rows {
     const byFingerprint = (rows: readonly { id: number; fingerprint: string }[]): Map<string, number> =>
       new Map(rows.map(({ id, fingerprint }) => [fingerprint, id]));
     const { open, waiting, allowed, free } = row;
-    return {
-      open,
-      waiting: byFingerprint(waiting),
-      allowed: new Set(allowed),
-      free: byFingerprint(free),
-    };
+    return { open, waiting: byFingerprint(waiting), allowed: new Set(allowed), free: byFingerprint(free) };
   }
 
   /**
@@ -279,7 +273,6 @@ export class QuestionStore extends Rows {
       "approvals_overdue",
       `select a.id, ${ADDRESS_OF_C} as address from approvals a join channels c on c.id = a.channel_id
         where a.state in ('open', 'asked') and a.expires_at <= clock_timestamp() order by a.expires_at`,
-      [],
     );
   }
 
@@ -299,7 +292,6 @@ export class QuestionStore extends Rows {
       "approvals_next_expiry",
       `select extract(epoch from min(expires_at) - clock_timestamp())::float8 * 1000 as ms
          from approvals where state in ('open', 'asked') and expires_at > clock_timestamp()`,
-      [],
     );
     return row?.ms ?? null;
   }
@@ -358,11 +350,7 @@ export class QuestionStore extends Rows {
 
   /** Whether any question still has its arguments. */
   async hasAny(): Promise<boolean> {
-    const rows = await this.db.query(
-      "approvals_any",
-      "select from approvals where arguments <> '' limit 1",
-      [],
-    );
+    const rows = await this.db.query("approvals_any", "select from approvals where arguments <> '' limit 1");
     return rows.length > 0;
   }
 
@@ -384,7 +372,6 @@ export class QuestionStore extends Rows {
       `select c.id as channel, ${ADDRESS_OF_C} as address from channels c where c.id in (
          select a.channel_id from approvals a
           where a.shown is null and a.state in ('open', 'asked') or a.shown <> question_shown(a.state, a.arguments, a.answer)) order by c.id`,
-      [],
     );
   }
 

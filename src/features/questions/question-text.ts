@@ -1,4 +1,4 @@
-import type { QuestionRow } from "./question-rows.ts";
+import type { QuestionRow } from "./question.ts";
 import type { MessageAction } from "../../core/message.ts";
 import { codeBlock, displayName } from "../../text/text.ts";
 import { sliceVisible, visible, weightOf } from "../../text/visible.ts";

@@ -17,7 +17,8 @@ export function shownArguments(
   masked: (text: string) => string,
   layout: "line" | "lines" = "lines",
 ): string {
-  return inBlock(written(json, masked, layout));
+  // A run of backticks would end a code block.
+  return written(json, masked, layout).replaceAll(/`{3,}/g, (row) => String.raw`\u{60}`.repeat(row.length));
 }
 
 function written(json: string, masked: (text: string) => string, layout: "line" | "lines"): string {
@@ -30,11 +31,6 @@ function written(json: string, masked: (text: string) => string, layout: "line" 
     // Not JSON, or too deep: no approval is requested for it, but an older row may have it.
     return visible(masked(json));
   }
-}
-
-/** Breaks up runs of backticks, which would end a code block. */
-function inBlock(text: string): string {
-  return text.replaceAll(/`{3,}/g, (row) => String.raw`\u{60}`.repeat(row.length));
 }
 
 function scalar(value: unknown, masked: (text: string) => string): string {

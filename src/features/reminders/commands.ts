@@ -1,5 +1,5 @@
 import { planReminder, ReminderProblem } from "./reminder-plan.ts";
-import type { Reminder } from "./reminder-store.ts";
+import type { Reminder, ReminderRequest } from "./reminder-store.ts";
 import { displayableLine } from "../../text/displayable.ts";
 import { counted } from "../../text/text.ts";
 import { readSaidTime } from "../../text/dates.ts";
@@ -7,7 +7,6 @@ import { describeRecurrence } from "../../text/recurrences.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import { parseSpan } from "../../text/when.ts";
 import { REMINDERS } from "./key.ts";
-import type { ReminderRequest } from "./reminder.ts";
 import {
   type AskedCommand,
   type Command,

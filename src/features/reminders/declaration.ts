@@ -36,10 +36,7 @@ const schedule = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$/)
     .describe('a name of at most 40 letters, digits, spaces, - and _, such as "standup"')
-    .register(optionTexts, {
-      about: "Its name, unique for the agent.",
-      shown: "standup",
-    }),
+    .register(optionTexts, { about: "Its name, unique for the agent.", shown: "standup" }),
   cron: z.string().trim().min(1).max(100).describe(CRON_EXPECTED).register(optionTexts, {
     about: "When: minute, hour, day of the month, month, day of the week; at most every five minutes.",
     shown: "0 9 * * 1-5",
@@ -67,10 +64,7 @@ const schedule = z.strictObject({
     .min(1)
     .max(LONGEST_REMINDER)
     .describe(`what the agent is to do then: at most ${LONGEST_REMINDER} characters`)
-    .register(optionTexts, {
-      about: "What the agent is to do then.",
-      shown: "Ask who is stuck on what.",
-    }),
+    .register(optionTexts, { about: "What the agent is to do then.", shown: "Ask who is stuck on what." }),
 });
 
 const schedules = z

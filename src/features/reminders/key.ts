@@ -1,6 +1,6 @@
 import type { FeatureKey } from "../../core/feature-key.ts";
 import type { ReminderDesk } from "./reminder-desk.ts";
-import type { ReminderRequest } from "./reminder.ts";
+import type { ReminderRequest } from "./reminder-store.ts";
 
 /** What the tool may do in a turn. */
 export interface ReminderKit {

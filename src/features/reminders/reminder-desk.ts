@@ -2,9 +2,15 @@ import { randomUUID } from "node:crypto";
 import { retryWrite } from "../../async/retry.ts";
 import type { Seq } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
-import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
+import {
+  MOST_OF_PERSON,
+  MOST_REMINDERS,
+  type ReminderPlan,
+  type ReminderRefusal,
+  type AskedInTurn,
+  type ReminderStore,
+} from "./reminder-store.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
-import type { AskedInTurn, ReminderStore } from "./reminder-store.ts";
 import { describeRecurrence } from "../../text/recurrences.ts";
 import { createTimeFormat } from "../../text/time.ts";
 import { ReminderProblem } from "./reminder-plan.ts";

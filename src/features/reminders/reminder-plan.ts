@@ -1,5 +1,5 @@
 import { LONGEST_REMINDER } from "./declaration.ts";
-import type { ReminderPlan, ReminderRequest } from "./reminder.ts";
+import type { ReminderPlan, ReminderRequest } from "./reminder-store.ts";
 import { cronProblem, nextOccurrence } from "../../async/occurrences.ts";
 import { formatNumber } from "../../text/format.ts";
 import { storableText } from "../../text/text.ts";

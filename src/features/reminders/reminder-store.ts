@@ -1,12 +1,41 @@
 import type { AgentId, ChannelAddress, ChannelId, Owner, Seq, TurnId } from "../../core/ids.ts";
 import type { InboundMessage } from "../../core/message.ts";
-import { MOST_OF_PERSON, MOST_REMINDERS, type ReminderPlan, type ReminderRefusal } from "./reminder.ts";
 import type { Schedule } from "./declaration.ts";
 import { storableText } from "../../text/text.ts";
 import { type ChannelRow, COLUMNS_OF_C, type RawChannel, toChannel } from "../../store/channels/channels.ts";
 import { Rows } from "../../store/database/rows.ts";
 import { messageData } from "../../store/log/draft-rows.ts";
 import { draftMessage, type MessageDraft } from "../../store/log/message-rows.ts";
+
+/** The time and the text of a reminder. */
+export interface ReminderPlan {
+  /** When it comes first. */
+  readonly at: Date;
+  /** Null: it comes once. */
+  readonly cron: string | null;
+  /** The time zone of its times, an IANA name. */
+  readonly timeZone: string;
+  readonly text: string;
+}
+
+/** Most waiting reminders of a channel, and of one person in it. */
+export const MOST_REMINDERS = 50;
+export const MOST_OF_PERSON = 20;
+
+/** Why a reminder was not set. `soon`: an answer to a reminder wants the next one at once, which would have no end. */
+export type ReminderRefusal = "gone" | "changed" | "full" | "full_for_person" | "soon";
+
+/** A reminder; one of `at`, `in` and `cron` sets its time. */
+export interface ReminderRequest {
+  /** `18:30`, `2026-12-01 09:00`. */
+  readonly at?: string | undefined;
+  /** `20m`. */
+  readonly in?: string | undefined;
+  readonly cron?: string | undefined;
+  /** An IANA name; default: the agent's. */
+  readonly timeZone?: string | undefined;
+  readonly text: string;
+}
 
 export interface Reminder extends Omit<ReminderPlan, "at"> {
   readonly id: number;
@@ -94,12 +123,7 @@ export class ReminderStore extends Rows {
       at,
       ...(data !== null && { data }),
     };
-    return this.#add(channel, {
-      epoch: null,
-      turn: null,
-      said,
-      reminder: recordOf(plan, messageId, now),
-    });
+    return this.#add(channel, { epoch: null, turn: null, said, reminder: recordOf(plan, messageId, now) });
   }
 
   async #add(

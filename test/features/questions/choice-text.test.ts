@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActionRowBuilder, ButtonBuilder } from "discord.js";
 import { choiceActions, choiceText } from "../../../src/features/questions/choice-text.ts";
-import type { QuestionRow } from "../../../src/features/questions/question-rows.ts";
+import type { QuestionRow } from "../../../src/features/questions/question.ts";
 import type { QuestionStyle } from "../../../src/features/questions/question-text.ts";
 import { agentId } from "../../../src/core/ids.ts";
 import { toRows } from "../../../src/platforms/discord/outbound/components.ts";

@@ -12,7 +12,7 @@ import { toDiscord } from "../../../src/platforms/discord/outbound/content.ts";
 import { unescapeText } from "../../../src/platforms/slack/inbound/readable-text.ts";
 import { MAX_SECTION } from "../../../src/platforms/slack/outbound/content.ts";
 import { fitMrkdwn } from "../../../src/platforms/slack/outbound/mrkdwn.ts";
-import type { QuestionRow } from "../../../src/features/questions/question-rows.ts";
+import type { QuestionRow } from "../../../src/features/questions/question.ts";
 
 const APPROVAL: QuestionRow = {
   id: 7,

@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agentId, type ChannelId, type Seq } from "../../../src/core/ids.ts";
 import type { InboundMessage } from "../../../src/core/message.ts";
-import type { ReminderPlan } from "../../../src/features/reminders/reminder.ts";
+import {
+  type ReminderPlan,
+  type AddedReminder,
+  ReminderStore,
+} from "../../../src/features/reminders/reminder-store.ts";
 import { draftMessage } from "../../../src/store/log/message-rows.ts";
-import { type AddedReminder, ReminderStore } from "../../../src/features/reminders/reminder-store.ts";
 import type { RunningTurn } from "../../../src/store/turns/turn-rows.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { TEST_DIGESTER } from "../../support/digester.ts";
