@@ -12,8 +12,8 @@ export interface LiveChannelsParts
   extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
-  /** First delay before a lost channel is checked, ms; default: a minute. */
-  readonly lostLookMs?: number;
+  /** How long begun work in a lost channel may stand still, ms; default: a minute. */
+  readonly lostStillMs?: number;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface LiveChannels {
 }
 
 export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
-  const { store, features, platformOf, log, homes = new ChannelHomes(), lostLookMs } = parts;
+  const { store, features, platformOf, log, homes = new ChannelHomes(), lostStillMs } = parts;
   const { background } = features;
   const loader = new ActorLoader({
     ...parts,
@@ -64,7 +64,7 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
     take: wake,
     log,
-    ...(lostLookMs !== undefined && { lookFromMs: lostLookMs }),
+    ...(lostStillMs !== undefined && { stillMs: lostStillMs }),
   });
   return {
     homes,

@@ -1,31 +1,53 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../async/bounded-map.ts";
+import { steadyNow } from "../async/clock.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 
-/** First and longest delay between two looks at a lost channel, ms. */
-const LOOK_FROM_MS = 60_000;
-const LOOK_TO_MS = 3_600_000;
+/** Delay between two looks at a lost channel, ms. A message for which no turn has begun meanwhile is unknown to the channel's owner. */
+const LOOK_MS = 2000;
+/** How long begun work may stand still before its daemon counts as dead, ms: the model may be slow. */
+const STILL_MS = 120_000;
+/** Longest delay of both kinds, ms. */
+const LONGEST_MS = 3_600_000;
+/** Channels whose number of take-backs is remembered. */
 const MAX_KNOWN = 1000;
 
+/** Unfinished work of a channel. */
+export interface Unfinished {
+  /** A description that changes as the work proceeds. */
+  readonly told: string;
+  /** False: a message is due, and no turn runs. */
+  readonly isBegun: boolean;
+}
+
 export interface TakeoverWatchParts {
-  /** A description of a channel's unfinished work that changes as the work proceeds; null: none. */
-  readonly unfinished: (id: ChannelId) => Promise<string | null>;
+  /** Null: nothing is unfinished. */
+  readonly unfinished: (id: ChannelId) => Promise<Unfinished | null>;
   /** Takes the channel again. Must not throw. */
   readonly take: (id: ChannelId) => Promise<void>;
   readonly log: Logger;
-  /** Default: a minute. */
-  readonly lookFromMs?: number;
+  /** Delay between two looks, ms. Default: two seconds. */
+  readonly lookMs?: number;
+  /** How long begun work may stand still, ms; looks are no further apart. Default: two minutes. */
+  readonly stillMs?: number;
+}
+
+/** What was unfinished, and since when it has not changed. */
+interface Seen {
+  readonly told: string;
+  readonly since: number;
 }
 
 /**
- * Watches channels that another daemon has taken. That daemon may have died with messages due, and nobody would notice before the next
- * message. If nothing changed between two looks, this daemon takes the channel again. The wait grows with each loss: else two live
- * daemons would take the channel from each other during one slow answer.
+ * Watches channels that another daemon has taken. That daemon may have died with messages due; or it does not know of a message that
+ * was appended here after it had read the log. Nobody would notice before the next message: so this daemon takes the channel again if
+ * nothing changes. The waits grow with each time: else two live daemons would take the channel from each other during one slow answer.
  */
 export class TakeoverWatch {
   readonly #parts: TakeoverWatchParts;
-  readonly #waitMs = new BoundedMap<number>(MAX_KNOWN);
+  /** How often each channel was taken back since its work was last finished. */
+  readonly #takes = new BoundedMap<number>(MAX_KNOWN);
   readonly #looks = new Map<ChannelId, NodeJS.Timeout>();
   #isClosed = false;
 
@@ -34,11 +56,7 @@ export class TakeoverWatch {
   }
 
   add(id: ChannelId): void {
-    if (this.#isClosed || this.#looks.has(id)) return;
-    const from = this.#parts.lookFromMs ?? LOOK_FROM_MS;
-    const waitMs = this.#waitMs.get(String(id)) ?? from;
-    this.#waitMs.set(String(id), Math.min(waitMs * 2, LOOK_TO_MS));
-    this.#schedule(id, waitMs, null);
+    if (!this.#isClosed && !this.#looks.has(id)) this.#schedule(id, null);
   }
 
   close(): void {
@@ -47,30 +65,47 @@ export class TakeoverWatch {
     this.#looks.clear();
   }
 
-  /**
-   * @param seen what was unfinished at the previous look: if it is still the same at the next one, this daemon takes
-   * the channel back; null: no previous look
-   */
-  #schedule(id: ChannelId, waitMs: number, seen: string | null): void {
-    const look = setTimeout(() => void this.#look(id, waitMs, seen), waitMs).unref();
+  #schedule(id: ChannelId, seen: Seen | null): void {
+    const { lookMs = LOOK_MS } = this.#parts;
+    const waitMs = this.#grown(id, Math.min(lookMs, this.#stillMs));
+    const look = setTimeout(() => void this.#look(id, seen), waitMs).unref();
     this.#looks.set(id, look);
   }
 
-  /** Must not throw. */
-  async #look(id: ChannelId, waitMs: number, seen: string | null): Promise<void> {
-    let unfinished = seen;
+  get #stillMs(): number {
+    return this.#parts.stillMs ?? STILL_MS;
+  }
+
+  #grown(id: ChannelId, ms: number): number {
+    return Math.min(ms * 2 ** (this.#takes.get(String(id)) ?? 0), LONGEST_MS);
+  }
+
+  /**
+   * Must not throw.
+   * @param seen at the previous look; null: there was none
+   */
+  async #look(id: ChannelId, seen: Seen | null): Promise<void> {
+    let now = seen;
     try {
-      unfinished = await this.#parts.unfinished(id);
-      if (unfinished === null || unfinished === seen) this.#looks.delete(id);
-      if (unfinished === null || this.#isClosed) return;
-      if (unfinished === seen) {
-        this.#parts.log.warn({ id, unfinished }, "channel_taken_back");
+      const unfinished = await this.#parts.unfinished(id);
+      if (this.#isClosed) return;
+      if (unfinished === null) {
+        this.#looks.delete(id);
+        this.#takes.delete(String(id));
+        return;
+      }
+      const { told, isBegun } = unfinished;
+      if (told !== seen?.told) now = { told, since: steadyNow() };
+      else if (!isBegun || steadyNow() - seen.since >= this.#grown(id, this.#stillMs)) {
+        this.#looks.delete(id);
+        this.#takes.set(String(id), (this.#takes.get(String(id)) ?? 0) + 1);
+        this.#parts.log.warn({ id, unfinished: told }, "channel_taken_back");
         await this.#parts.take(id);
         return;
       }
     } catch (error) {
       this.#parts.log.warn({ id, why: errorMessage(error) }, "lost_channel_unknown");
     }
-    if (!this.#isClosed) this.#schedule(id, waitMs, unfinished);
+    if (!this.#isClosed) this.#schedule(id, now);
   }
 }

@@ -15,8 +15,14 @@ const weir = openStore(database.connection);
 after(async () => weir[Symbol.asyncDispose]());
 const { store } = weir;
 
-/** Looks each 20 ms. `before`: what happens before each look, by its number. */
-function open(before: (look: number) => Promise<unknown> = async () => null): {
+/**
+ * Looks each 20 ms.
+ * @param before what happens before each look, by its number
+ */
+function open(
+  before: (look: number) => Promise<unknown> = async () => null,
+  stillMs = 20,
+): {
   lost: TakeoverWatch;
   taken: ChannelId[];
   looks: () => number;
@@ -32,7 +38,8 @@ function open(before: (look: number) => Promise<unknown> = async () => null): {
     },
     take: async (id) => void taken.push(id),
     log: SILENT,
-    lookFromMs: 20,
+    lookMs: 20,
+    stillMs,
   });
   return { lost, taken, looks: () => looks, [Symbol.dispose]: () => lost.close() };
 }
@@ -77,6 +84,25 @@ test("a lost channel in which somebody is at work stays with them", async () => 
   await until(() => scene.looks() === 4);
   await delay(100);
   assert.deepEqual([scene.taken, scene.looks(), parts.length], [[], 4, 1]);
+});
+
+test("a message for which no turn begins is unknown to the owner, and is not waited for like a slow answer", async () => {
+  const { id, epoch } = await weir.channel("unheard");
+  await weir.say(id, "one");
+  const turn = await beginTurn(store, { channel: id, epoch }, 1, 1);
+  const hour = 3_600_000;
+  {
+    using scene = open(undefined, hour);
+    scene.lost.add(id);
+    await until(() => scene.looks() >= 4);
+    assert.deepEqual(scene.taken, [], "the model may be slow");
+  }
+  await store.turns.settle({ channel: id, epoch }, turn, answered("key-3"), new Date());
+  await weir.say(id, "two");
+  using scene = open(undefined, hour);
+  scene.lost.add(id);
+  await until(() => scene.taken.length > 0);
+  assert.deepEqual([scene.taken, scene.looks()], [[id], 2]);
 });
 
 test("an answer that is not sent is unfinished, too; a database that is away is asked again", async () => {

@@ -297,20 +297,25 @@ export class ChannelStore extends Rows {
     return rows.map(toChannel);
   }
 
-  /** What a channel's owner has still to do for people, in words that change with each step of it; null: nothing. */
-  async unfinished(id: ChannelId): Promise<string | null> {
-    const [row] = await this.db.query<{ told: string }>(
+  /**
+   * What a channel's owner has still to do for people, in words that change with each step of it; null: nothing.
+   * `isBegun`: false: a message is due, and no turn runs.
+   */
+  async unfinished(id: ChannelId): Promise<{ readonly told: string; readonly isBegun: boolean } | null> {
+    const [row] = await this.db.query<{ told: string; isBegun: boolean }>(
       "channel_unfinished",
       `select format('epoch %s, settled to %s, last entry %s, turn %s, %s to be sent', c.epoch, c.settled_to,
                 (select max(e.seq) from entries e where e.channel_id = c.id and e.turn_id is not null),
-                coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told
+                coalesce(t.id || ' begun ' || t.attempts || ' times', 'none'), d.pending) ${WORK_PROGRESS} as told,
+              t.id is not null or not w.is_due as is_begun
          from channels c left join turns t on t.channel_id = c.id and t.state = 'running',
-              lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d
-        where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or exists (
-              select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))`,
+              lateral (select count(*) as pending from deliveries d where d.channel_id = c.id and d.state = 'pending') d,
+              lateral (select exists (
+                select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to) as is_due) w
+        where c.id = $1 and (d.pending > 0 or t.id is not null or ${openWorkOf("c.id")} or w.is_due)`,
       [id],
     );
-    return row?.told ?? null;
+    return row ?? null;
   }
 
   /** Moves the omission on; it never falls. */

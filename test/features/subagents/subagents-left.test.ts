@@ -162,12 +162,12 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
         await until("further step", async () => (await done()) === looks - 1);
       }
       const unfinished = await first.daemon.store.channels.unfinished(id);
-      seen.push(unfinished);
+      seen.push(unfinished?.told ?? null);
       return unfinished;
     },
     take: async () => void taken.push(looks),
     log: SILENT,
-    lookFromMs: 5,
+    stillMs: 5,
   });
   const [channel] = await beside.sql<{ id: number }>("select id from channels where name = $1", room);
   watch.add(channelId(channel?.id ?? 0));
@@ -265,11 +265,11 @@ test("a step shows in what is unfinished, however little time it took", async ()
   const { channels } = beside.store;
   const subagents = new SubagentStore(beside.db);
   const owner = { channel: channelId(row.channelId), epoch: row.epoch };
-  const before = await channels.unfinished(owner.channel);
+  const before = (await channels.unfinished(owner.channel))?.told;
   const { takenBack } = await subagents.look(owner.channel);
   const change = { step: { text: "", calls: [], results: [] }, spentMs: 1 };
   assert.equal(await subagents.save(owner, row.id, { change, takenBack, end: null }), "saved");
-  assert.notEqual(await channels.unfinished(owner.channel), before);
+  assert.notEqual((await channels.unfinished(owner.channel))?.told, before);
 });
 
 test("a shutdown does not wait for what a turn waits for: the turn says that it goes on", async () => {

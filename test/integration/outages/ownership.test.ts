@@ -60,6 +60,30 @@ test("a daemon that has lost a channel shows no further piece over the answer of
   );
 });
 
+test("a message that only a daemon hears which does not know of its loss of the channel does not wait for a slow answer's minute", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("yes"));
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
+  const room = "unheard";
+  await using first = await startWeir(options);
+  await first.say("one", { room, id: "heard-1" });
+  await first.event("reply_delivered", ({ channel }) => channel === `test:${room}`);
+  await using second = await startWeir(options);
+  await second.say("two", { room, id: "heard-2" });
+  await second.event("reply_delivered", ({ inReplyTo }) => inReplyTo?.includes("heard-2") === true);
+  // The second daemon has answered it: here it is not even due.
+  const late = await first.say("two", { room, id: "heard-2" });
+  assert.equal(late.outcome, "duplicate");
+
+  // The platform has an acknowledgement by the time the second daemon asks it for events.
+  const saidAt = performance.now();
+  await first.say("three", { room, id: "unheard-3" });
+  await first.event("channel_lost", ({ channel }) => channel === `test:${room}`);
+  await first.event("reply_delivered", ({ inReplyTo }) => inReplyTo?.includes("unheard-3") === true);
+  assert.ok(performance.now() - saidAt < 60_000);
+  assert.equal(server.requests.length, 3);
+});
+
 test("a turn that its daemon left behind is begun again by the next, over the same messages", async () => {
   await using server = await startModelServer();
   {
