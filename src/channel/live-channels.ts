@@ -12,7 +12,7 @@ export interface LiveChannelsParts
   extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
-  /** How long begun work in a lost channel may stand still, ms; default: a minute. */
+  /** How long begun work in a lost channel may stand still, ms; default: two minutes. */
   readonly lostStillMs?: number;
 }
 

@@ -72,8 +72,8 @@ const LIMITS = {
   restFromMs: 1,
   maxLoadedChannels: 100,
   idleEvictMs: -1,
-  // The minute for which work in a lost channel may stand still: longer than two racing incarnations mostly need for a turn.
-  lostStillMs: 500,
+  // The two minutes for which work in a lost channel may stand still: longer than two racing incarnations mostly need for a turn.
+  lostStillMs: 1000,
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;

@@ -60,7 +60,7 @@ test("a daemon that has lost a channel shows no further piece over the answer of
   );
 });
 
-test("a message that only a daemon hears which does not know of its loss of the channel does not wait for a slow answer's minute", async () => {
+test("a message that only a daemon hears which does not know of its loss of the channel does not wait as long as for a slow answer", async () => {
   await using server = await startModelServer();
   server.respond(() => text("yes"));
   const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
