@@ -4,7 +4,8 @@ import { HandOver } from "./hand-over.ts";
 import { ChannelRegistry } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
 import { Resumption } from "./resumption.ts";
-import { TakeoverWatch } from "../ownership/takeover-watch.ts";
+import type { DueChannel } from "../store/channels/partitions.ts";
+import { type TakeoverTiming, TakeoverWatch } from "../ownership/takeover-watch.ts";
 import { Waker } from "./waker.ts";
 import { steadyNow } from "../async/clock.ts";
 
@@ -12,8 +13,7 @@ export interface LiveChannelsParts
   extends Omit<ActorLoaderParts, "homes" | "onLost" | "onPartitionsLost">, EvictionLimits {
   /** Default: this daemon is home of all channels. */
   readonly homes?: ChannelHomes;
-  /** How long begun work in a lost channel may stand still, ms; default: two minutes. */
-  readonly lostStillMs?: number;
+  readonly takeover?: TakeoverTiming | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface LiveChannels {
 }
 
 export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
-  const { store, features, platformOf, log, homes = new ChannelHomes(), lostStillMs } = parts;
+  const { store, features, platformOf, log, homes = new ChannelHomes(), takeover } = parts;
   const { background } = features;
   const loader = new ActorLoader({
     ...parts,
@@ -62,9 +62,15 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
   const resumption = new Resumption({ channels, registry, homes, platformOf, renewal, waker });
   const lost = new TakeoverWatch({
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
+    async elsewhere() {
+      const due = await partitions.waitedFor();
+      const isServed = ({ address }: DueChannel): boolean =>
+        homes.isHere(address.platform) && platformOf(address) !== undefined;
+      return resumption.tell(due.filter(isServed)).map(({ id }) => id);
+    },
     take: wake,
     log,
-    ...(lostStillMs !== undefined && { stillMs: lostStillMs }),
+    ...takeover,
   });
   return {
     homes,

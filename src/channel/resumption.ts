@@ -69,15 +69,22 @@ export class Resumption {
 
   /** Wakes channels with overdue messages that do not know of them. Returns at once. */
   wakeDue(due: readonly DueChannel[]): void {
-    const { registry, homes } = this.#parts;
-    const unknown = due.filter(({ id, address, seq }) => {
-      homes.place(id, address);
+    for (const { id, address } of due) this.#parts.homes.place(id, address);
+    void this.takeUp(this.tell(due));
+  }
+
+  /**
+   * Tells loaded channels of due messages that they do not know.
+   * @returns the other channels
+   */
+  tell(due: readonly DueChannel[]): DueChannel[] {
+    const { registry } = this.#parts;
+    return due.filter(({ id, seq }) => {
       const actor = registry.loaded(id);
       if (actor !== undefined && actor.history.current.lastSeq < seq) actor.look(seq);
       // A channel that is being loaded reads them anyway.
       return !registry.has(id);
     });
-    void this.takeUp(unknown);
   }
 
   async #takeUp(id: ChannelId): Promise<void> {

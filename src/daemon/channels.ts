@@ -93,11 +93,11 @@ export function createChannels(
     compaction,
     cluster,
     lookUpWithinMs,
-  }: {
+    takeover,
+  }: Pick<LiveChannelsParts, "lookUpWithinMs" | "takeover"> & {
     readonly config: Config;
     readonly compaction?: Partial<Compaction>;
     readonly cluster?: Cluster | undefined;
-    readonly lookUpWithinMs?: number | undefined;
   },
   {
     current,
@@ -125,6 +125,7 @@ export function createChannels(
     callCounts: new CallCounts(),
     ...config.daemon,
     lookUpWithinMs,
+    takeover,
     contexts,
     recall,
     agentOf: staffOf,

@@ -5,6 +5,7 @@ import type { ReloadAnswer } from "../admin/requests/reload-answer.ts";
 import { RequestServer } from "../admin/requests/request-server.ts";
 import type { Compaction, FolderTexts } from "../channel/channel-context.ts";
 import type { LiveChannels } from "../channel/live-channels.ts";
+import type { TakeoverTiming } from "../ownership/takeover-watch.ts";
 import { Retention } from "../channel/retention.ts";
 import { PARTITIONS } from "../ownership/homes.ts";
 import { mostRawMessages, takeUpPlatform, takeUpWork } from "../channel/resumption.ts";
@@ -42,6 +43,8 @@ export interface DaemonOptions extends BaseOptions {
   readonly compaction?: Partial<Compaction>;
   /** Limit for each look-up of a turn before its first model call, ms; default: a few tenths of a second, by kind. */
   readonly lookUpWithinMs?: number | undefined;
+  /** Delays of taking over from other daemons. */
+  readonly takeover?: TakeoverTiming | undefined;
 }
 
 export interface Daemon

@@ -8,8 +8,10 @@ import type { ChannelId } from "../core/ids.ts";
 const LOOK_MS = 2000;
 /** How long begun work may stand still before its daemon counts as dead, ms: the model may be slow. */
 const STILL_MS = 120_000;
-/** Longest delay of both kinds, ms. */
+/** Longest of these delays, ms. */
 const LONGEST_MS = 3_600_000;
+/** Delay between two searches for messages that this daemon does not know, ms. */
+const SEARCH_MS = 15_000;
 /** Channels whose number of take-backs is remembered. */
 const MAX_KNOWN = 1000;
 
@@ -21,16 +23,23 @@ export interface Unfinished {
   readonly isBegun: boolean;
 }
 
-export interface TakeoverWatchParts {
-  /** Null: nothing is unfinished. */
-  readonly unfinished: (id: ChannelId) => Promise<Unfinished | null>;
-  /** Takes the channel again. Must not throw. */
-  readonly take: (id: ChannelId) => Promise<void>;
-  readonly log: Logger;
+export interface TakeoverTiming {
   /** Delay between two looks, ms. Default: two seconds. */
   readonly lookMs?: number;
   /** How long begun work may stand still, ms; looks are no further apart. Default: two minutes. */
   readonly stillMs?: number;
+  /** Delay between two searches, ms. Default: 15 s. */
+  readonly searchMs?: number;
+}
+
+export interface TakeoverWatchParts extends TakeoverTiming {
+  /** Null: nothing is unfinished. */
+  readonly unfinished: (id: ChannelId) => Promise<Unfinished | null>;
+  /** The channels with unfinished work that are not loaded here: another daemon has them, or had them when it ended. */
+  readonly elsewhere: () => Promise<readonly ChannelId[]>;
+  /** Takes the channel again. Must not throw. */
+  readonly take: (id: ChannelId) => Promise<void>;
+  readonly log: Logger;
 }
 
 /** What was unfinished, and since when it has not changed. */
@@ -40,19 +49,22 @@ interface Seen {
 }
 
 /**
- * Watches channels that another daemon has taken. That daemon may have died with messages due; or it does not know of a message that
- * was appended here after it had read the log. Nobody would notice before the next message: so this daemon takes the channel again if
- * nothing changes. The waits grow with each time: else two live daemons would take the channel from each other during one slow answer.
+ * Watches channels that another daemon has taken, and those with unfinished work that nobody may have. That daemon may have ended with
+ * messages due; or it does not know of a message that was appended here after it had read the log. Nobody would notice before the next
+ * message: so this daemon takes the channel if nothing changes. The waits grow with each time: else two live daemons would take the
+ * channel from each other during one slow answer.
  */
 export class TakeoverWatch {
   readonly #parts: TakeoverWatchParts;
   /** How often each channel was taken back since its work was last finished. */
   readonly #takes = new BoundedMap<number>(MAX_KNOWN);
   readonly #looks = new Map<ChannelId, NodeJS.Timeout>();
+  readonly #search: NodeJS.Timeout;
   #isClosed = false;
 
   constructor(parts: TakeoverWatchParts) {
     this.#parts = parts;
+    this.#search = setInterval(() => void this.#addAll(), parts.searchMs ?? SEARCH_MS).unref();
   }
 
   add(id: ChannelId): void {
@@ -61,8 +73,18 @@ export class TakeoverWatch {
 
   close(): void {
     this.#isClosed = true;
+    clearInterval(this.#search);
     for (const look of this.#looks.values()) clearTimeout(look);
     this.#looks.clear();
+  }
+
+  /** Must not throw. */
+  async #addAll(): Promise<void> {
+    try {
+      for (const id of await this.#parts.elsewhere()) this.add(id);
+    } catch (error) {
+      this.#parts.log.warn({ why: errorMessage(error) }, "lost_channels_unknown");
+    }
   }
 
   #schedule(id: ChannelId, seen: Seen | null): void {

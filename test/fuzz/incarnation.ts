@@ -73,7 +73,7 @@ const LIMITS = {
   maxLoadedChannels: 100,
   idleEvictMs: -1,
   // The two minutes for which work in a lost channel may stand still: longer than two racing incarnations mostly need for a turn.
-  lostStillMs: 1000,
+  takeover: { stillMs: 1000 },
 };
 /** Compactions at a time: no channel waits for the summariser of another one. */
 const SLOTS = 3;

@@ -22,6 +22,7 @@ const { store } = weir;
 function open(
   before: (look: number) => Promise<unknown> = async () => null,
   stillMs = 20,
+  elsewhere: readonly ChannelId[] = [],
 ): {
   lost: TakeoverWatch;
   taken: ChannelId[];
@@ -36,10 +37,12 @@ function open(
       await before(looks);
       return store.channels.unfinished(id);
     },
+    elsewhere: async () => elsewhere,
     take: async (id) => void taken.push(id),
     log: SILENT,
     lookMs: 20,
     stillMs,
+    searchMs: 20,
   });
   return { lost, taken, looks: () => looks, [Symbol.dispose]: () => lost.close() };
 }
@@ -103,6 +106,16 @@ test("a message for which no turn begins is unknown to the owner, and is not wai
   scene.lost.add(id);
   await until(() => scene.taken.length > 0);
   assert.deepEqual([scene.taken, scene.looks()], [[id], 2]);
+});
+
+test("a channel that was never loaded here is taken over as well, if nobody goes on with it", async () => {
+  const left = await weir.channel("left");
+  const running = await weir.channel("running");
+  for (const { id } of [left, running]) await weir.say(id, "are you there?");
+  await beginTurn(store, { channel: running.id, epoch: running.epoch }, 1, 1);
+  using scene = open(undefined, 3_600_000, [left.id, running.id]);
+  await until(() => scene.taken.length > 0 && scene.looks() > 10);
+  assert.deepEqual([...new Set(scene.taken)], [left.id]);
 });
 
 test("an answer that is not sent is unfinished, too; a database that is away is asked again", async () => {

@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import type { ReloadAnswer } from "../../src/admin/requests/reload-answer.ts";
 import { agentId } from "../../src/core/ids.ts";
 import type { InboundMessage, Receipt } from "../../src/core/message.ts";
-import { buildDaemon, type Daemon } from "../../src/daemon/daemon.ts";
+import { buildDaemon, type Daemon, type DaemonOptions } from "../../src/daemon/daemon.ts";
 import type { Connection } from "../../src/store/database/queryable.ts";
 import type { WeirEvent } from "../../src/telemetry/events.ts";
 import type { Cluster } from "../../src/daemon/channels.ts";
@@ -44,6 +44,7 @@ export interface TestWeirOptions {
   readonly compaction?: Partial<Compaction>;
   /** As for `DaemonOptions`; null: a daemon's own limits. Default: long enough for a busy machine, so that nothing is late. */
   readonly lookUpWithinMs?: number | null;
+  readonly takeover?: DaemonOptions["takeover"];
 }
 
 /** The whole daemon on the test's platform, with a real database and a real model server. */
@@ -115,7 +116,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     });
   const { bindingsOf = bindFirst } = options;
   let saved: Config | Error = config;
-  const { compaction = {}, now, cluster, lookUpWithinMs = LOOK_UP_WITHIN_MS } = options;
+  const { compaction = {}, now, cluster, takeover, lookUpWithinMs = LOOK_UP_WITHIN_MS } = options;
   const daemon = await buildDaemon({
     config,
     log,
@@ -131,6 +132,7 @@ export async function startWeir(options: TestWeirOptions): Promise<TestWeir> {
     },
     compaction,
     lookUpWithinMs: lookUpWithinMs ?? undefined,
+    takeover,
     ...(now !== undefined && { now }),
     ...(cluster !== undefined && { cluster }),
   });

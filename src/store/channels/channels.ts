@@ -98,12 +98,15 @@ const WORK_PROGRESS = FEATURE_WORK.map(
      select case when count(*) > 0 then ${progress} end from ${table} w where w.channel_id = c.id and w.closed_at is null), 'none')`,
 ).join("");
 
-/** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
-const HAS_WORK = `(
+/** Somebody waits for an answer in the channel `c`. */
+export const IS_WAITED_FOR = `(
   (settled_to < last_seq and exists (
     select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
   or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
-  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending')
+  or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending'))`;
+
+/** Something is to be done in the channel `c`. $2: so many entries that nothing covers are. */
+const HAS_WORK = `(${IS_WAITED_FOR}
   or omitted_to > covered_to or last_seq - covered_to >= $2
   or exists (select from jobs j where j.channel_id = c.id and j.state in ('running', 'staged'))
   or ${openWorkOf("c.id")}

@@ -3,6 +3,7 @@ import { type ChannelAddress, type ChannelId, type Seq } from "../../core/ids.ts
 import { Rows } from "../database/rows.ts";
 import {
   ADDRESS_OF_C,
+  IS_WAITED_FOR,
   type ChannelRow,
   COLUMNS_OF_C,
   OLDEST_DUE,
@@ -106,6 +107,14 @@ export class PartitionStore extends Rows {
           and d.appended_at <= clock_timestamp() - $3 * interval '1 ms'
         order by d.appended_at, c.id`,
       [partitions, platforms, forMs],
+    );
+  }
+
+  /** The channels in which somebody waits for an answer. */
+  async waitedFor(): Promise<DueChannel[]> {
+    return this.db.query(
+      "channels_waited_for",
+      `select id, ${ADDRESS_OF_C} as address, due_to as seq from channels c where ${IS_WAITED_FOR}`,
     );
   }
 

@@ -1,11 +1,12 @@
 // proves: src/ownership/takeover-watch.ts, src/channel/loader.ts, src/channel/live-channels.ts
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { endlessRepetition, text } from "../../support/model-behaviours.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { TestPlatform } from "../../support/test-platform.ts";
-import { startWeir } from "../../support/weir.ts";
+import { startWeir, type TestWeir } from "../../support/weir.ts";
 import { piecesIn } from "../../support/request-pieces.ts";
 
 const database = await createTestDatabase();
@@ -81,6 +82,56 @@ test("a message that only a daemon hears which does not know of its loss of the 
   await first.event("channel_lost", ({ channel }) => channel === `test:${room}`);
   await first.event("reply_delivered", ({ inReplyTo }) => inReplyTo?.includes("unheard-3") === true);
   assert.ok(performance.now() - saidAt < 60_000);
+  assert.equal(server.requests.length, 3);
+});
+
+/** Shorter than a daemon's own, so that nobody waits for minutes. */
+const SOON = { lookMs: 50, stillMs: 300, searchMs: 50 };
+
+test("what a daemon leaves behind, another that runs beside it goes on with, though nobody says anything more", async () => {
+  await using server = await startModelServer();
+  const gate = Promise.withResolvers<void>();
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
+  await using second = await startWeir({ ...options, takeover: SOON });
+  {
+    await using first = await startWeir({ ...options, config: `[daemon]\ndrain_deadline_ms = 1\n${CONFIG}` });
+    server.reply(async ({ signal }) => {
+      await Promise.race([gate.promise, once(signal, "abort")]);
+    }, text("here"));
+    await first.say("in the middle of a turn", { room: "left-turn" });
+    await server.received(1);
+  }
+  await second.event("reply_delivered", ({ channel }) => channel === "test:left-turn");
+  gate.resolve();
+  assert.deepEqual(second.platform.texts("left-turn"), ["here"]);
+});
+
+test("so it does with a message that the other had not begun to answer", async () => {
+  await using server = await startModelServer();
+  server.respond(() => text("yes"));
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
+  const room = "left-message";
+  const takeover = { lookMs: 200, searchMs: 50 };
+  await using second = await startWeir({ ...options, takeover });
+  const answered = async (weir: TestWeir, id: string): Promise<unknown> =>
+    weir.event("reply_delivered", ({ inReplyTo }) => inReplyTo?.includes(id) === true);
+  {
+    // It does not look at what it has lost before it ends. On a slow machine the second one may take the channel earlier.
+    await using first = await startWeir({ ...options, takeover: { lookMs: 3_600_000 } });
+    await first.say("one", { room, id: "left-1" });
+    await Promise.race([answered(first, "left-1"), answered(second, "left-1")]);
+    await second.say("two", { room, id: "left-2" });
+    await answered(second, "left-2");
+    await first.say("two", { room, id: "left-2" });
+    await first.say("three", { room, id: "left-3" });
+    await Promise.race([
+      first.event("channel_lost", ({ channel }) => channel === `test:${room}`),
+      answered(first, "left-3"),
+    ]);
+  }
+  const [row] = await second.daemon.store.partitions.waitedFor();
+  if (row !== undefined) await answered(second, "left-3");
+  assert.deepEqual(await second.daemon.store.partitions.waitedFor(), []);
   assert.equal(server.requests.length, 3);
 });
 
