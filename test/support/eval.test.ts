@@ -16,12 +16,13 @@ const MESSAGES = 130;
 const NOBODY = "nobody";
 const FILLER =
   "and after that we walked along the river for a while and talked about boats, weather, old bridges, the market and what there is to eat";
-const EARLY = "4711";
-const REMEMBERED = "1234";
+/** Words, which no check of a summary asks for. */
+const EARLY = "marigold";
+const REMEMBERED = "harvest";
 const LATE = "9009";
 const SAID: Readonly<Record<number, string>> = {
   3: `The code of locker seven is ${EARLY}.`,
-  5: `The birthday of Zoe is on day ${REMEMBERED}.`,
+  5: `The birthday of Zoe is in the ${REMEMBERED}.`,
   [MESSAGES - 1]: `The number of the ferry is ${LATE}.`,
 };
 const QUESTIONS = [
@@ -100,7 +101,7 @@ function marked(shown: string): string {
 }
 
 function savedAs(source: number): { name: string; arguments: object } {
-  const statement = `The birthday of Zoe is on day ${REMEMBERED}.`;
+  const statement = `The birthday of Zoe is in the ${REMEMBERED}.`;
   const memory = { type: "fact", subject: "Zoe", statement, quote: statement, sources: [source] };
   return { name: "memory_save", arguments: { memories: [memory] } };
 }
