@@ -1,4 +1,4 @@
-// proves: src/compactor/summary/second-try.ts, src/compactor/summary/writer.ts
+// proves: src/compactor/summary/second-try.ts, src/compactor/summary/source.ts, src/compactor/summary/writer.ts
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Entry } from "../../../src/core/entry.ts";
