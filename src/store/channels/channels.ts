@@ -100,7 +100,7 @@ const WORK_PROGRESS = FEATURE_WORK.map(
 
 /** Somebody waits for an answer in the channel `c`. */
 export const IS_WAITED_FOR = `(
-  (settled_to < last_seq and exists (
+  (due_to > settled_to and exists (
     select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))
   or exists (select from turns t where t.channel_id = c.id and t.state = 'running')
   or exists (select from deliveries d where d.channel_id = c.id and d.state = 'pending'))`;
