@@ -57,6 +57,13 @@ test("so does one that begins with a line without a mark", () => {
   assert.deepEqual(problemsOfTry(again), []);
 });
 
+test("so does one whose summaries are others: a landing has moved the view between two beginnings of a turn", () => {
+  const moved = { ...smaller, summaries: ["[Compaction Summary]: S1# they read the gauge"] };
+  assert.equal(isSmallerTry(moved), false);
+  assert.deepEqual(problemsOfTry({ ...moved, refused: [whole, moved] }), []);
+  assert.equal(isSmallerTry({ ...moved, refused: [{ ...whole, summaries: moved.summaries }] }), true);
+});
+
 test("a request for another message shows the view, whatever was refused before it", () => {
   assert.equal(isSmallerTry(request(5, 10, [whole])), false);
   assert.equal(isSmallerTry(request(7, 10, [whole, smaller])), false);

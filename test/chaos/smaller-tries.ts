@@ -5,11 +5,16 @@
 import type { TurnRequest } from "./chaos-model.ts";
 import { markOf } from "./texts.ts";
 
-/** Whether a request begins later than the one with which its answer began, and only refusals lie between them. */
+/**
+ * Whether a request begins later than the one with which its answer began, and only refusals lie between them. With a summary
+ * that this one had not, the view itself has moved: a turn that is begun again shows it.
+ */
 export function isSmallerTry(request: TurnRequest): boolean {
   const [whole] = refusedBefore(request);
   const [first] = marksOf(request);
-  return whole !== undefined && first !== undefined && marksOf(whole).indexOf(first) > 0;
+  if (whole === undefined || first === undefined) return false;
+  const isOfThatView = request.summaries.every((one) => whole.summaries.includes(one));
+  return isOfThatView && marksOf(whole).indexOf(first) > 0;
 }
 
 /** The marks of what it shows, without lines that have none, such as of a message whose words are gone. */
