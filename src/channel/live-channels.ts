@@ -64,9 +64,12 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
     async elsewhere() {
       const due = await partitions.waitedFor();
-      const isServed = ({ address }: DueChannel): boolean =>
-        homes.isHere(address.platform) && platformOf(address) !== undefined;
-      return resumption.tell(due.filter(isServed)).map(({ id }) => id);
+      const mayBeOurs = ({ address }: DueChannel): boolean => {
+        const platform = platformOf(address);
+        // A terminal's channel is of the process at which its people sit.
+        return platform !== undefined && !platform.capabilities.isHere && homes.isHere(address.platform);
+      };
+      return resumption.tell(due.filter(mayBeOurs)).map(({ id }) => id);
     },
     take: wake,
     log,
