@@ -1,6 +1,7 @@
 // proves: src/ownership/takeover-watch.ts, src/channel/loader.ts, src/channel/live-channels.ts
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../support/database.ts";
 import { endlessRepetition, text } from "../../support/model-behaviours.ts";
@@ -129,10 +130,33 @@ test("so it does with a message that the other had not begun to answer", async (
       answered(first, "left-3"),
     ]);
   }
-  const [row] = await second.daemon.store.partitions.waitedFor();
-  if (row !== undefined) await answered(second, "left-3");
-  assert.deepEqual(await second.daemon.store.partitions.waitedFor(), []);
-  assert.equal(server.requests.length, 3);
+  const isWaitedFor = async (): Promise<boolean> =>
+    (await second.daemon.store.partitions.waitedFor()).some(({ address }) => address.name === room);
+  while (await isWaitedFor()) await delay(20);
+});
+
+test("a terminal's channel stays with the process at which its people sit, however slow its model is", async () => {
+  await using server = await startModelServer();
+  const gate = Promise.withResolvers<void>();
+  const options = { connection: database.connection, modelUrl: server.url, config: CONFIG };
+  const platform = new TestPlatform({ isHere: true });
+  await using second = await startWeir({
+    ...options,
+    platform: new TestPlatform({ isHere: true }),
+    takeover: SOON,
+  });
+  await using first = await startWeir({ ...options, platform });
+  server.reply(async (exchange) => {
+    await gate.promise;
+    await text("here")(exchange);
+  }, text("there"));
+  await first.say("hello", { room: "seat" });
+  await server.received(1);
+  // Time for ten searches and looks.
+  await delay(1000);
+  gate.resolve();
+  await first.event("reply_delivered", ({ channel }) => channel === "test:seat");
+  assert.deepEqual([platform.texts("seat"), second.platform.texts("seat")], [["here"], []]);
 });
 
 test("a turn that its daemon left behind is begun again by the next, over the same messages", async () => {
