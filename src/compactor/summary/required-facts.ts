@@ -1,6 +1,7 @@
 import type { Slices } from "../../async/cooperative.ts";
 import type { DayRange } from "../../core/memory.ts";
 import { isNamed, namedTimes } from "../../memory/named-times.ts";
+import { holdsSecret } from "../../memory/secrets.ts";
 import { namesPerson, sharedWords } from "../../memory/statement-support.ts";
 import { normalWords } from "../../text/normal-text.ts";
 import { numbersIn } from "../../text/number-words.ts";
@@ -94,7 +95,8 @@ export function* requiredFacts(
   if (question !== null && last !== undefined) add(question, question.text, last);
   for (const { line: place, text } of best) {
     const line = lines[place];
-    if (line === undefined) continue;
+    // A password that somebody has pasted is better lost.
+    if (line === undefined || holdsSecret(text)) continue;
     for (const fact of factsIn(text, line.day, names)) add(fact, text, line);
     if (chosen.size >= most) break;
     yield;
@@ -344,7 +346,7 @@ function openQuestion(lines: readonly SourceLine[]): Fact | null {
   const from = lines.findLastIndex(({ author }) => author !== last.author);
   const said = lines.slice(from + 1).flatMap(({ text }) => splitSentences(text));
   const asked = said.findLast((one) => QUESTION.test(one) && questionTerms(one).length >= FEW_WORDS);
-  if (asked === undefined) return null;
+  if (asked === undefined || holdsSecret(asked)) return null;
   const text = sliceWhole(asked.replaceAll(/\s+/g, " "), 0, LONGEST);
   const words = questionTerms(text);
   return {

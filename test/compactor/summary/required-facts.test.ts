@@ -40,6 +40,15 @@ suite("a summary must not lose", () => {
     assert.deepEqual(required(line("Ann", "We decided on 3 November 2026.")), ["2026-11-03"]);
   });
 
+  test("no secret that somebody has pasted", () => {
+    const lines = [
+      line("Ann", "We decided on WEIR-412."),
+      line("Ben", "The password of the gauge-server01 is Zx9-pegel-2231, and the door code is 4711."),
+      line("Ben", "Is sk-proj-Ab12Cd34Ef56Gh78Ij90Kl12Mn34Op56 the key that we should use there?"),
+    ];
+    assert.deepEqual(required(...lines), ["WEIR-412"]);
+  });
+
   test("names of which several lines speak", () => {
     const lines = [
       line("Ann", "I asked for Weight Watchers and for Marvin at the desk."),
