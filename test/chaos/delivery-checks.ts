@@ -61,9 +61,10 @@ export async function deliveryProblems(people: People, sql: Sql, serviceUrl: str
       if (one.platform !== "loopback" || one.channel !== channel || !one.addressed) continue;
       const times = counts.get(one.id) ?? 0;
       if (times === 1) continue;
+      const trace = await turnsOf(sql, one.id);
       found.push({
         kind: times === 0 ? "lost" : "doubled",
-        what: `${one.id} was answered ${times} times in ${channel}`,
+        what: `${one.id} was answered ${times} times in ${channel}; ${trace}`,
       });
     }
   }
@@ -71,6 +72,20 @@ export async function deliveryProblems(people: People, sql: Sql, serviceUrl: str
     found.push({ kind: "lost", what: `${id} was answered to nobody in the terminal` });
   }
   return found;
+}
+
+/** What the log says of a message of the service and of the turns over it, in words. */
+async function turnsOf(sql: Sql, id: string): Promise<string> {
+  const rows = await sql.rows<{ what: string }>(
+    `select format('entry %s, addressed %s, appended %s; turn %s over %s to %s %s (%s), begun %s times, from %s to %s; parts: %s', e.seq,
+              e.addressed, e.appended_at, t.id, t.from_seq, t.to_seq, t.state, t.reason, t.attempts, t.started_at, t.settled_at,
+              (select string_agg(format('%s %s %s', d.part, d.state, d.message_id), ', ') from deliveries d where d.turn_id = t.id)) as what
+       from entries e join channels c on c.id = e.channel_id and c.platform = 'loopback'
+       left join turns t on t.channel_id = e.channel_id and e.seq between t.from_seq and t.to_seq
+      where e.message_id = $1 order by t.id`,
+    [id],
+  );
+  return rows.map(({ what }) => what).join(" | ");
 }
 
 async function botMessages(serviceUrl: string, channel: string): Promise<ShownMessage[]> {
