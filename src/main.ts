@@ -93,7 +93,7 @@ try {
   process.exitCode = reportFailure(io, error);
 }
 clearInterval(alive);
-// What still holds the event loop (a terminal's input, a keep-alive socket) is nobody's work any more.
+// A terminal's input or a keep-alive socket may still hold the event loop, though all work is done.
 process.stdin.unref?.();
 // Not cut: pm2 would end the process with a code of its own.
 process.channel?.unref();

@@ -23,6 +23,12 @@ export class PollLoop implements AsyncDisposable {
     this.#running ??= this.#lookWhileWanted();
   }
 
+  /** Looks after this time, ms, if nothing asks for it before. */
+  later(ms: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.now(), ms).unref();
+  }
+
   /** Looks as {@link now} does. Resolves when that look has ended. */
   async once(): Promise<void> {
     this.now();
@@ -34,7 +40,7 @@ export class PollLoop implements AsyncDisposable {
       this.#isWanted = false;
       clearTimeout(this.#timer);
       const nextMs = await this.#look();
-      if (nextMs !== null && !this.#isClosed) this.#timer = setTimeout(() => this.now(), nextMs).unref();
+      if (nextMs !== null) this.later(nextMs);
     }
     // In the same step as the loop's last check, so that a later request starts a new loop.
     this.#running = null;

@@ -4,6 +4,7 @@ import { HandOver } from "./hand-over.ts";
 import { ChannelRegistry } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
 import { Resumption } from "./resumption.ts";
+import type { ChannelId } from "../core/ids.ts";
 import type { DueChannel } from "../store/channels/partitions.ts";
 import { type TakeoverTiming, TakeoverWatch } from "../ownership/takeover-watch.ts";
 import { Waker } from "./waker.ts";
@@ -60,17 +61,20 @@ export function createLiveChannels(parts: LiveChannelsParts): LiveChannels {
   const renewal = new Renewal({ ...parts, registry, homes, partitions, background, wake });
   const waker = new Waker({ ...parts, memories, registry, homes, background, renewal });
   const resumption = new Resumption({ channels, registry, homes, platformOf, renewal, waker });
+  // In a cluster the home of a partition looks for its due work.
+  const mayBeLeft = homes.isAlone && parts.othersWrite !== false;
+  const elsewhere = async (): Promise<ChannelId[]> => {
+    const due = await partitions.waitedFor();
+    const mayBeOurs = ({ address }: DueChannel): boolean => {
+      const platform = platformOf(address);
+      // A terminal's channel is of the process at which its people sit.
+      return platform !== undefined && !platform.capabilities.isHere;
+    };
+    return resumption.tell(due.filter(mayBeOurs)).map(({ id }) => id);
+  };
   const lost = new TakeoverWatch({
     unfinished: async (id) => (registry.has(id) ? null : channels.unfinished(id)),
-    async elsewhere() {
-      const due = await partitions.waitedFor();
-      const mayBeOurs = ({ address }: DueChannel): boolean => {
-        const platform = platformOf(address);
-        // A terminal's channel is of the process at which its people sit.
-        return platform !== undefined && !platform.capabilities.isHere && homes.isHere(address.platform);
-      };
-      return resumption.tell(due.filter(mayBeOurs)).map(({ id }) => id);
-    },
+    elsewhere: mayBeLeft ? elsewhere : undefined,
     take: wake,
     log,
     ...takeover,

@@ -7,8 +7,8 @@ import {
   type Config,
   configuredPrice,
   configuredWindow,
-  reserveIn,
   type ModelConfig,
+  reserveIn,
 } from "./config.ts";
 import type { ChatPlatformConfig } from "./chat-platform.ts";
 import { CHAT_PLATFORMS, PLATFORM_ROWS } from "../platforms/platforms.ts";
@@ -122,8 +122,11 @@ function describeModel(model: ModelConfig): string {
 
 function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known: KnownWindow): string[] {
   const { compaction } = agent;
-  const windowOf = (name: string): string => describeWindow(name, agent, models, known);
-  const ownWindow = configuredWindow(models, agent.model, agent.contextWindow) || known(agent.model);
+  // An agent's own context_window applies to its own model only.
+  const configured = (name: string): number =>
+    configuredWindow(models, name, name === agent.model ? agent.contextWindow : 0);
+  const windowOf = (name: string): string => describeWindow(configured(name), known(name));
+  const ownWindow = configured(agent.model) || known(agent.model);
   const others = [...new Set([agent.compactorModel, ...agent.fallbacks])].filter(
     (name) => name !== agent.model,
   );
@@ -147,17 +150,13 @@ function describeAgent(agent: AgentConfig, models: readonly ModelConfig[], known
   return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)}  ${value}`)];
 }
 
-/** The window of one of an agent's models, and the source of that number. */
-function describeWindow(
-  name: string,
-  { model, contextWindow }: AgentConfig,
-  models: readonly ModelConfig[],
-  known: KnownWindow,
-): string {
-  // An agent's own context_window applies to its own model only.
-  const configured = configuredWindow(models, name, name === model ? contextWindow : 0);
+/**
+ * The window of a model, and the source of that number.
+ * @param configured 0: none is
+ * @param tokens by the table of known models; undefined: it does not have it
+ */
+function describeWindow(configured: number, tokens: number | undefined): string {
   if (configured > 0) return `${configured} tokens`;
-  const tokens = known(name);
   const table = tokens === undefined ? "the table of known models does not have it" : `else ${tokens} tokens`;
   return `what the server says, ${table}`;
 }

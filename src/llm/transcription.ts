@@ -40,10 +40,9 @@ export interface Transcription {
   /** Longest wait for a transcript, ms. */
   readonly withinMs: number;
   /**
-   * Makes one attempt.
-   * @param sound its name has an ending by which servers tell its format
-   * @param onCost called once, with the cost of the request
-   * @throws ModelError, and nothing else
+   * Makes one attempt. It throws no other errors than {@link ModelError}.
+   * @param sound servers tell its format by the ending of its name
+   * @param onCost gets the cost of the request, once
    */
   transcribe(
     sound: { readonly name: string; readonly type: string; readonly bytes: Uint8Array },

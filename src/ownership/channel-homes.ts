@@ -40,6 +40,11 @@ export class ChannelHomes {
     this.#parts = parts ?? null;
   }
 
+  /** Whether it is outside a cluster. */
+  get isAlone(): boolean {
+    return this.#parts === null;
+  }
+
   /** The partitions that this daemon runs; empty without a cluster. */
   get held(): readonly Partition[] {
     return [...this.#epochs.keys()];

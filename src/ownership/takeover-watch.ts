@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { BoundedMap } from "../async/bounded-map.ts";
 import { steadyNow } from "../async/clock.ts";
+import { PollLoop } from "../async/poll-loop.ts";
 import { errorMessage } from "../core/errors.ts";
 import type { ChannelId } from "../core/ids.ts";
 
@@ -35,8 +36,11 @@ export interface TakeoverTiming {
 export interface TakeoverWatchParts extends TakeoverTiming {
   /** Null: nothing is unfinished. */
   readonly unfinished: (id: ChannelId) => Promise<Unfinished | null>;
-  /** The channels with unfinished work that are not loaded here: another daemon has them, or had them when it ended. */
-  readonly elsewhere: () => Promise<readonly ChannelId[]>;
+  /**
+   * The channels with unfinished work that are not loaded here: another daemon has them, or had them when it ended. Left out: no
+   * other daemon can.
+   */
+  readonly elsewhere?: (() => Promise<readonly ChannelId[]>) | undefined;
   /** Takes the channel again. Must not throw. */
   readonly take: (id: ChannelId) => Promise<void>;
   readonly log: Logger;
@@ -59,12 +63,12 @@ export class TakeoverWatch {
   /** How often each channel was taken back since its work was last finished. */
   readonly #takes = new BoundedMap<number>(MAX_KNOWN);
   readonly #looks = new Map<ChannelId, NodeJS.Timeout>();
-  readonly #search: NodeJS.Timeout;
+  readonly #searches = new PollLoop(async () => this.#search());
   #isClosed = false;
 
   constructor(parts: TakeoverWatchParts) {
     this.#parts = parts;
-    this.#search = setInterval(() => void this.#addAll(), parts.searchMs ?? SEARCH_MS).unref();
+    if (parts.elsewhere !== undefined) this.#searches.later(this.#searchMs);
   }
 
   add(id: ChannelId): void {
@@ -73,18 +77,23 @@ export class TakeoverWatch {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#search);
+    void this.#searches[Symbol.asyncDispose]();
     for (const look of this.#looks.values()) clearTimeout(look);
     this.#looks.clear();
   }
 
+  get #searchMs(): number {
+    return this.#parts.searchMs ?? SEARCH_MS;
+  }
+
   /** Must not throw. */
-  async #addAll(): Promise<void> {
+  async #search(): Promise<number> {
     try {
-      for (const id of await this.#parts.elsewhere()) this.add(id);
+      for (const id of (await this.#parts.elsewhere?.()) ?? []) this.add(id);
     } catch (error) {
       this.#parts.log.warn({ why: errorMessage(error) }, "lost_channels_unknown");
     }
+    return this.#searchMs;
   }
 
   #schedule(id: ChannelId, seen: Seen | null): void {

@@ -94,7 +94,7 @@ export class WishStore extends Rows {
   }
 }
 
-/** Of one channel, the newest; and of one person: whoever wishes for very much crowds out nobody else. */
+/** Most wishes of a channel, the newest, and of one person, so that nobody crowds out the others. */
 const MOST_WISHES = 500;
 const MOST_OF_ONE = 100;
 const SELECT = `select w.id, w.channel_id, w.agent, w.seq, w.act, w.topic, w.person, w.asker, e.author_name as asker_name, w.wish, w.quote,

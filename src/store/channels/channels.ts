@@ -98,7 +98,7 @@ const WORK_PROGRESS = FEATURE_WORK.map(
      select case when count(*) > 0 then ${progress} end from ${table} w where w.channel_id = c.id and w.closed_at is null), 'none')`,
 ).join("");
 
-/** Somebody waits for an answer in the channel `c`. */
+/** The channel `c` has a due message, a running turn or an undelivered answer. */
 export const IS_WAITED_FOR = `(
   (due_to > settled_to and exists (
     select from entries e where e.channel_id = c.id and e.addressed and e.seq > c.settled_to))

@@ -110,7 +110,7 @@ export class PartitionStore extends Rows {
     );
   }
 
-  /** The channels in which somebody waits for an answer. */
+  /** Channels with a due message, a running turn or an undelivered answer. */
   async waitedFor(): Promise<DueChannel[]> {
     return this.db.query(
       "channels_waited_for",

@@ -2,8 +2,9 @@ import { BoundedMap } from "../../async/bounded-map.ts";
 import type { Queryable } from "../database/queryable.ts";
 
 /**
- * What a text is made of, if of nothing but words and numbers of plain letters and digits, each once and in lower case; else null. Pure.
- * @returns `words`: of letters alone, of which the server makes lexemes; `numbers`: with digits, which are lexemes as they are
+ * Splits a text into its words and numbers, each once and in lower case. Pure.
+ * @returns `words`: of letters alone, of which the server makes lexemes; `numbers`: with digits, which are lexemes as they are. Null: the
+ *   text has other letters, or tokens that are neither, such as a link
  */
 export function plainWords(
   text: string,

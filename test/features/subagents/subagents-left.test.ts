@@ -167,7 +167,6 @@ test("a daemon that has lost a channel leaves it to the other as long as a subag
     },
     take: async () => void taken.push(looks),
     log: SILENT,
-    elsewhere: async () => [],
     stillMs: 5,
   });
   const [channel] = await beside.sql<{ id: number }>("select id from channels where name = $1", room);

@@ -142,7 +142,7 @@ export class Names {
    * @throws SlackError `unavailable`
    */
   async channel(id: string): Promise<NamedChannel> {
-    // One of which Slack says nothing counts as the one that shows least.
+    // A channel that Slack does not describe counts as shared with strangers, so that the least is shown there.
     const unknown: NamedChannel = { name: id, user: null, isPrivate: undefined, isExternal: true };
     return this.#channels.get(id, async () =>
       this.#orElse("conversations.info", unknown, async () => {
